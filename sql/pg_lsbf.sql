@@ -1,0 +1,1 @@
+CREATE FUNCTION lsbf_hello() RETURNS int LANGUAGE c AS 'MODULE_PATHNAME', 'lsbf_hello';

@@ -1,0 +1,24 @@
+//! Every limit, in one place: code, errors and docs use these names.
+
+/// A filter's size in bytes. Its text form (base64) and its binary form must both stay under PostgreSQL's 1 GB.
+pub const MAX_BYTES: u64 = 512 << 20;
+/// Dimensions of a vector, bits of a bit string, characters of a string.
+pub const MAX_DIMS: u32 = 1 << 20;
+/// Members a filter may be designed for.
+pub const MAX_CAPACITY: u64 = 1_000_000_000_000;
+/// Tables (DSBF, LSBF) or projections (ILBF).
+pub const MAX_TABLES: u32 = 255;
+/// Locality-sensitive hashes a table.
+pub const MAX_HASHES: u32 = 64;
+/// Random numbers a filter's seed expands to (dims x tables x hashes), 4 bytes each, kept once a backend.
+pub const MAX_EXPANDED: u64 = 1 << 26;
+/// Bits a key sets in a Bloom filter.
+pub const MAX_BLOOM_HASHES: u32 = 32;
+/// Locations of one ILBF Bloom filter.
+pub const MAX_SLOTS: u32 = 4096;
+/// How far the active overflow may look.
+pub const MAX_OVERFLOW: u32 = 16;
+/// Elements of a set.
+pub const MAX_SET: usize = 1 << 24;
+/// theta: the distance asked for, as a multiple of the one the filter was built for.
+pub const MAX_THETA: f64 = 1e6;

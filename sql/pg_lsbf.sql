@@ -1,1 +1,334 @@
-CREATE FUNCTION lsbf_hello() RETURNS int LANGUAGE c AS 'MODULE_PATHNAME', 'lsbf_hello';
+-- pg_lsbf: type, functions, private functions, aggregates, casts, operators.
+\echo Use "CREATE EXTENSION pg_lsbf" to load this file. \quit
+
+-- type
+
+CREATE TYPE lsbf;
+
+CREATE FUNCTION lsbf_in(cstring) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_out(lsbf) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'lsbf_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_recv(internal) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_send(lsbf) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'lsbf_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE lsbf (
+    INPUT = lsbf_in,
+    OUTPUT = lsbf_out,
+    RECEIVE = lsbf_recv,
+    SEND = lsbf_send,
+    STORAGE = external,
+    ALIGNMENT = double
+);
+
+COMMENT ON TYPE lsbf IS 'locality-sensitive Bloom filter: a set of vectors in a few bytes each, asked by distance';
+COMMENT ON FUNCTION lsbf_in(cstring) IS 'text input: base64';
+COMMENT ON FUNCTION lsbf_out(lsbf) IS 'text output: base64';
+COMMENT ON FUNCTION lsbf_recv(internal) IS 'binary input';
+COMMENT ON FUNCTION lsbf_send(lsbf) IS 'binary output';
+
+-- constructors
+
+CREATE FUNCTION dsbf_new(
+    dims integer DEFAULT NULL, capacity bigint DEFAULT NULL, near double precision DEFAULT NULL,
+    far double precision DEFAULT NULL, tables integer DEFAULT NULL, seed bigint DEFAULT 0,
+    metric text DEFAULT 'hamming', hashes integer DEFAULT NULL, width double precision DEFAULT NULL,
+    bits bigint DEFAULT NULL, votes integer DEFAULT NULL, alphabet text DEFAULT 'bits'
+) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'dsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION lsbf_new(
+    dims integer DEFAULT NULL, capacity bigint DEFAULT NULL, near double precision DEFAULT NULL,
+    far double precision DEFAULT NULL, tables integer DEFAULT NULL, seed bigint DEFAULT 0,
+    metric text DEFAULT 'l2', hashes integer DEFAULT NULL, width double precision DEFAULT NULL,
+    bits bigint DEFAULT NULL, verify_bits bigint DEFAULT NULL, bloom_hashes integer DEFAULT NULL,
+    overflow integer DEFAULT NULL, robust boolean DEFAULT NULL, alphabet text DEFAULT 'bits'
+) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION ilbf_new(
+    dims integer DEFAULT NULL, capacity bigint DEFAULT NULL, near double precision DEFAULT NULL,
+    far double precision DEFAULT NULL, tables integer DEFAULT NULL, seed bigint DEFAULT 0,
+    metric text DEFAULT 'l2', width double precision DEFAULT NULL, blooms bigint DEFAULT NULL,
+    slots integer DEFAULT NULL, bloom_hashes integer DEFAULT NULL, votes integer DEFAULT NULL,
+    blooms_aligned boolean DEFAULT false
+) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'ilbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text)
+    IS 'an empty distance-sensitive Bloom filter';
+COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text)
+    IS 'an empty locality-sensitive Bloom filter';
+COMMENT ON FUNCTION ilbf_new(integer, bigint, double precision, double precision, integer, bigint, text, double precision, bigint, integer, integer, integer, boolean)
+    IS 'an empty integer-granularity locality-sensitive Bloom filter';
+
+-- questions
+
+CREATE FUNCTION approx_member_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'approx_member_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_member_support(internal) IS 'planner support: selectivity and cost of approx_member';
+
+CREATE FUNCTION approx_member(filter lsbf, vec bit, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec bit varying, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec bytea, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec real[], theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec double precision[], theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec integer[], theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec bigint[], theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec text[], theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec text, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+COMMENT ON FUNCTION approx_member(lsbf, bit, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, bit varying, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, bytea, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, real[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, double precision[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, integer[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, bigint[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, text[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, text, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+
+CREATE FUNCTION approx_votes(filter lsbf, vec bit, theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec bit varying, theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec bytea, theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec real[], theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec double precision[], theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec integer[], theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec bigint[], theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec text[], theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec text, theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION approx_votes(lsbf, bit, double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bit varying, double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bytea, double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, real[], double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, double precision[], double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, integer[], double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bigint[], double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, text[], double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, text, double precision) IS 'the number that approx_member compares with its threshold';
+
+CREATE FUNCTION approx_distance(filter lsbf, vec bit) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec bit varying) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec bytea) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec real[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec double precision[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec integer[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec text[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec text) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION approx_distance(lsbf, bit) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bit varying) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bytea) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, real[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, double precision[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, integer[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bigint[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, text[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, text) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+
+-- building and merging
+
+CREATE FUNCTION lsbf_add(filter lsbf, vec bit) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec bit varying) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec bytea) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec real[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec double precision[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec integer[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec bigint[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec text[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec text) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION lsbf_add(lsbf, bit) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, bit varying) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, bytea) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, real[]) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, double precision[]) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, integer[]) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, bigint[]) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, text[]) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, text) IS 'the filter with one more member';
+
+CREATE FUNCTION lsbf_union(lsbf, lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION lsbf_union(lsbf, lsbf) IS 'the filter of both sets';
+
+-- what a filter says about itself
+
+CREATE FUNCTION lsbf_info(
+    filter lsbf, OUT kind text, OUT metric text, OUT family text, OUT dims integer, OUT capacity bigint,
+    OUT near double precision, OUT far double precision, OUT width double precision, OUT tables integer,
+    OUT hashes integer, OUT bits bigint, OUT verify_bits bigint, OUT bloom_hashes integer, OUT overflow integer,
+    OUT robust boolean, OUT blooms bigint, OUT slots integer, OUT blooms_aligned boolean, OUT votes integer,
+    OUT seed bigint, OUT members bigint, OUT bits_set bigint, OUT fill double precision, OUT bytes bigint,
+    OUT fpr double precision, OUT fnr double precision
+) RETURNS record
+    AS 'MODULE_PATHNAME', 'lsbf_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION lsbf_kind(lsbf) RETURNS text
+    AS 'MODULE_PATHNAME', 'lsbf_kind' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_members(lsbf) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'lsbf_members' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_fpr(filter lsbf, theta double precision DEFAULT 1) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'lsbf_fpr' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION lsbf_fnr(filter lsbf, distance double precision, theta double precision DEFAULT 1) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'lsbf_fnr' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION lsbf_overlap(lsbf, lsbf) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'lsbf_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+
+COMMENT ON FUNCTION lsbf_info(lsbf) IS 'kind, metric, parameters, members, fill, size and predicted rates';
+COMMENT ON FUNCTION lsbf_kind(lsbf) IS 'dsbf, lsbf or ilbf';
+COMMENT ON FUNCTION lsbf_members(lsbf) IS 'estimated number of distinct members (standard error 3.3 %)';
+COMMENT ON FUNCTION lsbf_fpr(lsbf, double precision) IS 'predicted share of vectors at distance far from all members that pass';
+COMMENT ON FUNCTION lsbf_fnr(lsbf, double precision, double precision) IS 'predicted share of vectors at this distance from a member that do not pass';
+COMMENT ON FUNCTION lsbf_overlap(lsbf, lsbf) IS 'estimated share of members two filters have in common';
+
+-- aggregates
+
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec bit, prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_bit' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec bit varying, prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_bit' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec bytea, prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_bytea' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec real[], prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_real' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec double precision[], prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_double' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec integer[], prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_int' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec bigint[], prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_bigint' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec text[], prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_texts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec text, prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_text' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, bit, lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, bit varying, lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, bytea, lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, real[], lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, double precision[], lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, integer[], lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, bigint[], lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, text[], lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, text, lsbf) IS 'transition function of lsbf_agg';
+
+CREATE AGGREGATE lsbf_agg(vec bit, prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec bit varying, prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec bytea, prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec real[], prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec double precision[], prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec integer[], prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec bigint[], prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec text[], prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+CREATE AGGREGATE lsbf_agg(vec text, prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'a filter of all vectors, built as the prototype says';
+
+CREATE AGGREGATE lsbf_union_agg(lsbf) (
+    SFUNC = lsbf_union, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE lsbf_union_agg(lsbf) IS 'the union of all filters';
+
+-- casts
+
+CREATE FUNCTION lsbf_to_bytea(lsbf) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'lsbf_to_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_from_bytea(bytea) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lsbf_to_bytea(lsbf) IS 'the bytes of a filter';
+COMMENT ON FUNCTION lsbf_from_bytea(bytea) IS 'a filter from its bytes, checked';
+
+CREATE CAST (lsbf AS bytea) WITH FUNCTION lsbf_to_bytea(lsbf);
+CREATE CAST (bytea AS lsbf) WITH FUNCTION lsbf_from_bytea(bytea);
+
+-- operators
+
+CREATE FUNCTION lsbf_eq(lsbf, lsbf) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_ne(lsbf, lsbf) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_hash(lsbf) RETURNS integer
+    AS 'MODULE_PATHNAME', 'lsbf_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lsbf_eq(lsbf, lsbf) IS 'implementation of =';
+COMMENT ON FUNCTION lsbf_ne(lsbf, lsbf) IS 'implementation of <>';
+COMMENT ON FUNCTION lsbf_hash(lsbf) IS 'hash for grouping and hash joins';
+
+CREATE OPERATOR = (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_eq, COMMUTATOR = =, NEGATOR = <>,
+    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+);
+CREATE OPERATOR <> (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_ne, COMMUTATOR = <>, NEGATOR = =,
+    RESTRICT = neqsel, JOIN = neqjoinsel
+);
+CREATE OPERATOR | (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_union, COMMUTATOR = |
+);
+COMMENT ON OPERATOR = (lsbf, lsbf) IS 'same filter: same parameters, same bits';
+COMMENT ON OPERATOR <> (lsbf, lsbf) IS 'different filters';
+COMMENT ON OPERATOR | (lsbf, lsbf) IS 'the filter of both sets';
+
+CREATE OPERATOR CLASS lsbf_hash_ops DEFAULT FOR TYPE lsbf USING hash AS
+    OPERATOR 1 =,
+    FUNCTION 1 lsbf_hash(lsbf);
+COMMENT ON OPERATOR CLASS lsbf_hash_ops USING hash IS 'equality of filters';

@@ -13,6 +13,8 @@ pub enum Code {
     Binary,
     /// 54000: larger than the limits allow.
     TooLarge,
+    /// 53200: no memory for the expanded functions.
+    OutOfMemory,
 }
 
 /// What went wrong, and what would work where that is known.

@@ -1,5 +1,17 @@
-//! Locality-sensitive Bloom filters for PostgreSQL.
+//! Locality-sensitive Bloom filters for PostgreSQL: is anything over there close to this?
+//!
+//! `hash`, `filter` and `theory` are pure Rust; `pg` is the glue and exists only where a `pgNN` feature is on.
+
+pub mod error;
+pub mod filter;
+pub mod hash;
+pub mod limits;
+pub mod theory;
+pub mod vector;
+
 #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16", feature = "pg17", feature = "pg18"))]
 pub mod pg;
+
+/// `cargo pgrx test` looks for this at the root of the crate.
 #[cfg(all(test, feature = "pg_test"))]
 pub use pg::pg_test;

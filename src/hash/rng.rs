@@ -76,7 +76,9 @@ mod tests {
         let words = [s.word(), s.word()];
         let normals = [s.gaussian().to_bits(), s.gaussian().to_bits()];
         let cauchy = s.cauchy().to_bits();
-        assert_eq!((words, normals, cauchy), ([0, 0], [0, 0], 0));
+        assert_eq!(words, [18_139_548_505_297_483_778, 17_882_821_631_587_406_996]);
+        assert_eq!(normals, [13_836_721_492_323_250_663, 13_831_946_856_930_369_389]);
+        assert_eq!(cauchy, 4_613_840_365_454_746_980);
     }
 
     #[test]

@@ -1,0 +1,34 @@
+//! Bits in little-endian words.
+
+/// Whether a bit is set.
+#[inline(always)]
+pub fn get(words: &[u64], at: u64) -> bool {
+    u64::from_le(words[(at / 64) as usize]) >> (at % 64) & 1 == 1
+}
+
+/// Sets a bit; 1 if it was not set before.
+#[inline(always)]
+pub fn set(words: &mut [u64], at: u64) -> u64 {
+    let word = &mut words[(at / 64) as usize];
+    let bit = (1u64 << (at % 64)).to_le();
+    let new = *word & bit == 0;
+    *word |= bit;
+    u64::from(new)
+}
+
+/// Ors a run of words into another and counts the bits then set.
+pub fn merge(words: &mut [u64], other: &[u64]) -> u64 {
+    let mut ones = 0;
+    for (a, b) in words.iter_mut().zip(other) {
+        *a |= b;
+        ones += u64::from(a.count_ones());
+    }
+    ones
+}
+
+/// The bits a key has in a Bloom filter of `bits` bits, by double hashing.
+#[inline(always)]
+pub fn bloom_positions(key: u64, hashes: u32, bits: u64) -> impl Iterator<Item = u64> {
+    let step = crate::hash::mix::mix(key, 1) | 1;
+    (0..u64::from(hashes)).map(move |i| crate::hash::mix::reduce(key.wrapping_add(i.wrapping_mul(step)), bits))
+}

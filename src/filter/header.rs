@@ -1,0 +1,230 @@
+//! The format of a filter, version 1 (docs/format.md), and the only file that knows bincode.
+//!
+//! bincode is no longer maintained and its 3.0 is not usable; the 2.0 line is pinned. What it writes here is small and
+//! frozen by golden files, so that it can be replaced by a hand-written reader without a change of format.
+//!
+//! An image is a filter as it lies in memory, in 64-bit words. Its first four bytes belong to PostgreSQL (the length)
+//! and are no part of the filter: text, binary and `bytea` forms start at byte 4.
+//!
+//! ```text
+//! byte  0  4  length, PostgreSQL's
+//!       4  4  "LSBF"
+//!       8  1  version, 1
+//!       9  1  flags: 1 has a body
+//!      10  2  zero
+//!      12  4  length of the parameters
+//!      16  4  dims, 0 while unknown
+//!      20  4  zero
+//!      24  8  bits set
+//!      32  .  parameters (bincode), zeros to a multiple of 8
+//!       .  1024  member sketch       } only with a body
+//!       .  .  bit words              }
+//! ```
+//! All numbers are little endian. A filter has a body when it has members.
+
+use super::params::{Family, Params, check_dims};
+use super::sketch;
+use crate::error::{Code, Error, Result};
+use crate::hash::check_expansion;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"LSBF");
+const VERSION: u8 = 1;
+const HAS_BODY: u8 = 1;
+/// Bytes before the parameters.
+pub const FIXED: usize = 32;
+/// Bytes of an image that belong to PostgreSQL.
+pub const RESERVED: usize = 4;
+const MAX_PARAMS: usize = 256;
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_little_endian().with_variable_int_encoding()
+}
+
+fn corrupt(why: impl std::fmt::Display) -> Error {
+    Error::new(Code::Binary, format!("not a valid filter: {why}"))
+}
+
+/// The parameters as stored.
+pub fn encode_params(params: &Params) -> Vec<u8> {
+    bincode::serde::encode_to_vec(params, config()).expect("plain numbers always encode")
+}
+
+/// Reads stored parameters: valid ones, written the one way they can be written.
+pub fn decode_params(bytes: &[u8]) -> Result<Params> {
+    let decoded: std::result::Result<(Params, usize), _> = bincode::serde::decode_from_slice(bytes, config());
+    let (params, used) = decoded.map_err(|_| corrupt("the parameters cannot be read"))?;
+    if used != bytes.len() || encode_params(&params) != bytes {
+        return Err(corrupt("the parameters are not in canonical form"));
+    }
+    params.validate().map_err(|e| corrupt(e.message))?;
+    Ok(params)
+}
+
+/// Where things are in an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub has_body: bool,
+    pub params_len: usize,
+    pub dims: u32,
+    pub ones: u64,
+}
+
+fn bytes_of(image: &[u64]) -> &[u8] {
+    // SAFETY: any eight bytes are valid bytes, and u8 has no alignment.
+    unsafe { std::slice::from_raw_parts(image.as_ptr().cast(), image.len() * 8) }
+}
+
+fn bytes_of_mut(image: &mut [u64]) -> &mut [u8] {
+    // SAFETY: as above; every value of a byte is allowed in a word.
+    unsafe { std::slice::from_raw_parts_mut(image.as_mut_ptr().cast(), image.len() * 8) }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+impl Header {
+    /// Reads the fixed part of an image that starts at its byte 0; the rest may be missing.
+    pub fn read(bytes: &[u8]) -> Result<Header> {
+        if bytes.len() < FIXED {
+            return Err(corrupt(format!("{} bytes are too few for a header", bytes.len().saturating_sub(RESERVED))));
+        }
+        if u32_at(bytes, 4) != MAGIC {
+            return Err(corrupt("it does not begin with \"LSBF\""));
+        }
+        if bytes[8] != VERSION {
+            return Err(corrupt(format!("version {} is unknown, this build reads version {VERSION}", bytes[8])));
+        }
+        let params_len = u32_at(bytes, 12) as usize;
+        if bytes[9] & !HAS_BODY != 0 || bytes[10..12] != [0, 0] || u32_at(bytes, 20) != 0 {
+            return Err(corrupt("unknown flags"));
+        }
+        if params_len > MAX_PARAMS {
+            return Err(corrupt(format!("parameters of {params_len} bytes")));
+        }
+        let mut ones = [0; 8];
+        ones.copy_from_slice(&bytes[24..32]);
+        Ok(Header {
+            has_body: bytes[9] & HAS_BODY != 0,
+            params_len,
+            dims: u32_at(bytes, 16),
+            ones: u64::from_le_bytes(ones),
+        })
+    }
+
+    /// The stored parameters of an image.
+    pub fn params<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8]> {
+        bytes.get(FIXED..FIXED + self.params_len).ok_or_else(|| corrupt("it ends within the parameters"))
+    }
+
+    /// Words before the body.
+    pub fn words(&self) -> usize {
+        (FIXED + self.params_len).div_ceil(8)
+    }
+
+    /// Words before the bit words, in a filter with a body.
+    pub fn body_start(&self) -> usize {
+        self.words() + sketch::WORDS
+    }
+}
+
+/// Words of an image with or without a body.
+pub fn image_words(params: &Params, params_len: usize, has_body: bool) -> usize {
+    let header = (FIXED + params_len).div_ceil(8);
+    if has_body { header + sketch::WORDS + params.body_words() as usize } else { header }
+}
+
+/// Writes the header of a filter without members into a zeroed image.
+pub fn write_empty(image: &mut [u64], params: &[u8], dims: u32, has_body: bool) {
+    let bytes = bytes_of_mut(image);
+    bytes[4..8].copy_from_slice(&MAGIC.to_le_bytes());
+    bytes[8] = VERSION;
+    bytes[9] = u8::from(has_body) * HAS_BODY;
+    bytes[12..16].copy_from_slice(&(params.len() as u32).to_le_bytes());
+    bytes[16..20].copy_from_slice(&dims.to_le_bytes());
+    bytes[FIXED..FIXED + params.len()].copy_from_slice(params);
+}
+
+/// Stores the number of bits set.
+pub fn set_ones(image: &mut [u64], ones: u64) {
+    image[3] = ones.to_le();
+}
+
+/// Stores dims.
+pub fn set_dims(image: &mut [u64], dims: u32) {
+    bytes_of_mut(image)[16..20].copy_from_slice(&dims.to_le_bytes());
+}
+
+/// The header of an image that is known to be valid.
+pub fn header_of(image: &[u64]) -> Header {
+    Header::read(bytes_of(image)).expect("an image inside is valid")
+}
+
+/// The stored parameters of an image that is known to be valid.
+pub fn params_of(image: &[u64]) -> &[u8] {
+    header_of(image).params(bytes_of(image)).expect("an image inside is valid")
+}
+
+/// An image as bytes, without PostgreSQL's part.
+pub fn payload(image: &[u64]) -> &[u8] {
+    &bytes_of(image)[RESERVED..]
+}
+
+/// Checks the dims a header claims against the parameters.
+fn check_header_dims(params: &Params, header: &Header) -> Result<()> {
+    if params.family == Family::MinHash {
+        return if header.dims == 0 { Ok(()) } else { Err(corrupt("sets have no dims")) };
+    }
+    if header.dims == 0 {
+        return if header.has_body { Err(corrupt("it has members but no dims")) } else { Ok(()) };
+    }
+    check_dims(u64::from(header.dims)).map_err(|e| corrupt(e.message))?;
+    check_expansion(params, header.dims).map_err(|e| corrupt(e.message))
+}
+
+/// Checks what can be checked from the first bytes of a payload, and says how many words the image must have. Nothing
+/// is allocated before this has agreed with the length given.
+pub fn check_length(payload: &[u8]) -> Result<usize> {
+    let mut start = [0u8; FIXED + MAX_PARAMS];
+    let shown = payload.len().min(start.len() - RESERVED);
+    start[RESERVED..RESERVED + shown].copy_from_slice(&payload[..shown]);
+    let header = Header::read(&start[..RESERVED + shown])?;
+    let params = decode_params(header.params(&start[..RESERVED + shown])?)?;
+    check_header_dims(&params, &header)?;
+    let words = image_words(&params, header.params_len, header.has_body);
+    let expected = words * 8 - RESERVED;
+    if payload.len() != expected {
+        return Err(corrupt(format!("it has {} bytes, its parameters call for {expected}", payload.len())));
+    }
+    Ok(words)
+}
+
+/// Checks an image completely; its length was checked by [`check_length`].
+pub fn check_image(image: &[u64]) -> Result<()> {
+    let bytes = bytes_of(image);
+    let header = Header::read(bytes)?;
+    let params = decode_params(header.params(bytes)?)?;
+    if bytes[FIXED + header.params_len..header.words() * 8].iter().any(|&b| b != 0) {
+        return Err(corrupt("padding is not zero"));
+    }
+    if !header.has_body {
+        return if header.ones == 0 { Ok(()) } else { Err(corrupt("it has no members but bits set")) };
+    }
+    let sketch_bytes = &bytes[header.words() * 8..header.body_start() * 8];
+    if !sketch::is_valid(sketch_bytes) {
+        return Err(corrupt("the member sketch is out of range"));
+    }
+    let body = &image[header.body_start()..];
+    let (array, verify) = body.split_at(params.array_words() as usize);
+    for (words, bits) in [(array, params.bits), (verify, params.verify_bits)] {
+        let spare = (words.len() as u64 * 64 - bits) as u32;
+        if spare > 0 && words.last().is_some_and(|w| u64::from_le(*w).leading_zeros() < spare) {
+            return Err(corrupt("bits are set beyond the end"));
+        }
+    }
+    let ones: u64 = body.iter().map(|w| u64::from(w.count_ones())).sum();
+    if ones != header.ones || ones == 0 {
+        return Err(corrupt(format!("{} bits are said to be set, {ones} are", header.ones)));
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! The filters: what is stored, how a member is added and how a question is answered.
+
+pub mod bits;
+pub mod dsbf;
+pub mod header;
+pub mod ilbf;
+pub mod lsbf;
+pub mod params;
+pub mod sketch;
+
+use crate::error::{Error, Result};
+use crate::hash::{Buckets, Hasher};
+use crate::theory;
+use crate::vector::Vector;
+use header::Header;
+use params::{Family, Kind, Params};
+
+/// A filter's functions, ready to use, with the memory a row needs. Made once for all filters that hash alike.
+pub struct Engine {
+    pub params: Params,
+    /// The parameters as stored.
+    pub stored: Vec<u8>,
+    pub dims: u32,
+    hasher: Hasher,
+    buckets: Buckets,
+    lsbf: lsbf::Scratch,
+    counters: Box<ilbf::Counters>,
+    /// The threshold found last, with the theta it was found for (DSBF).
+    threshold: (f64, u32),
+    /// The votes asked for at each theta, with the fill they were found for (ILBF).
+    plan: (u64, theory::ilbf::VotePlan),
+}
+
+impl Engine {
+    /// Makes ready the functions of a filter for vectors of `dims` dimensions.
+    pub fn new(params: Params, dims: u32) -> Result<Self> {
+        let hasher = Hasher::new(&params, dims)?;
+        Ok(Engine {
+            stored: header::encode_params(&params),
+            hasher,
+            params,
+            dims,
+            buckets: Buckets::default(),
+            lsbf: lsbf::Scratch::default(),
+            counters: Box::default(),
+            threshold: (0.0, 0),
+            plan: (0, theory::ilbf::VotePlan::default()),
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.hasher.bytes() + size_of::<ilbf::Counters>() + size_of::<Engine>()
+    }
+
+    fn hash(&mut self, vector: &Vector) -> Result<()> {
+        match self.params.read_text(vector)? {
+            Some(parsed) => self.hash_typed(&parsed.view()),
+            None => self.hash_typed(vector),
+        }
+    }
+
+    fn hash_typed(&mut self, vector: &Vector) -> Result<()> {
+        let dims = self.params.dims_of(vector)?;
+        if dims != self.dims {
+            return Err(wrong_dims(&self.params, self.dims, dims));
+        }
+        self.hasher.hash(vector, &mut self.buckets)
+    }
+
+    /// Adds a member to an image with a body.
+    pub fn add(&mut self, image: &mut [u64], vector: &Vector) -> Result<()> {
+        self.hash(vector)?;
+        let header = header::header_of(image);
+        let id = self.hasher.id(vector, &self.buckets);
+        let (front, body) = image.split_at_mut(header.body_start());
+        sketch::add(&mut front[header.words()..], id);
+        let new = match self.params.kind {
+            Kind::Dsbf => dsbf::add(&self.params, &self.hasher, &self.buckets, body),
+            Kind::Lsbf => lsbf::add(&self.params, &self.hasher, &self.buckets, &mut self.lsbf, body),
+            Kind::Ilbf => ilbf::add(&self.params, &self.buckets, id, body),
+        };
+        header::set_ones(image, header.ones + new);
+        Ok(())
+    }
+
+    /// Whether something near is in the filter.
+    pub fn member(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<bool> {
+        params::check_theta(theta)?;
+        self.hash(vector)?;
+        let header = header::header_of(image);
+        if !header.has_body {
+            return Ok(false);
+        }
+        let body = &image[header.body_start()..];
+        let params = &self.params;
+        Ok(match params.kind {
+            Kind::Dsbf => {
+                if self.threshold.0 != theta {
+                    self.threshold = (theta, dsbf::threshold(params, theta));
+                }
+                dsbf::member(params, &self.hasher, &self.buckets, body, self.threshold.1)
+            }
+            Kind::Lsbf => {
+                let steps = lsbf::steps(params, theta);
+                lsbf::member(params, &self.hasher, &mut self.buckets, &mut self.lsbf, body, steps)
+            }
+            Kind::Ilbf => {
+                ilbf::check_theta(params, theta)?;
+                let level = theory::ilbf::fill_level(params, header.ones);
+                if self.plan.0 != level {
+                    self.plan = (level, theory::ilbf::VotePlan::new(params, level));
+                }
+                let (buckets, counters) = (&self.buckets, &mut self.counters);
+                self.plan.1.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, counters))
+            }
+        })
+    }
+
+    /// The number that is compared with the threshold.
+    pub fn votes(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<u32> {
+        params::check_theta(theta)?;
+        self.hash(vector)?;
+        let header = header::header_of(image);
+        if !header.has_body {
+            return Ok(0);
+        }
+        let body = &image[header.body_start()..];
+        let params = &self.params;
+        match params.kind {
+            Kind::Dsbf => Ok(dsbf::votes(params, &self.hasher, &self.buckets, body)),
+            Kind::Lsbf => Ok(lsbf::votes(params, &self.hasher, &self.buckets, &mut self.lsbf, body)),
+            Kind::Ilbf => {
+                ilbf::check_theta(params, theta)?;
+                Ok(ilbf::votes(params, &self.buckets, body, theta, &mut self.counters))
+            }
+        }
+    }
+
+    /// The distance to the nearest member that explains the votes best (ILBF).
+    pub fn distance(&mut self, image: &[u64], vector: &Vector) -> Result<Option<f64>> {
+        if self.params.kind != Kind::Ilbf || self.params.aligned {
+            let given = if self.params.aligned { "a filter with aligned blooms" } else { self.params.kind.name() };
+            return Err(Error::parameter(format!(
+                "approx_distance needs an ilbf filter with centred windows, not {given}"
+            ))
+            .with_hint("build the filter from ilbf_new"));
+        }
+        self.hash(vector)?;
+        let header = header::header_of(image);
+        if !header.has_body {
+            return Ok(None);
+        }
+        let body = &image[header.body_start()..];
+        let (params, buckets, counters) = (&self.params, &self.buckets, &mut self.counters);
+        Ok(theory::ilbf::estimate_distance(params, header.ones, |theta| {
+            ilbf::votes(params, buckets, body, theta, counters)
+        }))
+    }
+}
+
+/// The error for a vector of the wrong length.
+pub fn wrong_dims(params: &Params, expected: u32, given: u32) -> Error {
+    Error::data(format!("expected {expected} {unit}, not {given}", unit = params.unit()))
+}
+
+/// Whether two filters can be merged, and if not, why.
+pub fn check_alike(a: &Params, a_dims: u32, b: &Params, b_dims: u32) -> Result<()> {
+    let differ = |name: &str, x: String, y: String| {
+        Err(Error::data(format!("filters differ in {name}: {x} and {y}"))
+            .with_hint("only filters made from the same prototype can be merged"))
+    };
+    if let Some((name, x, y)) = a.difference(b) {
+        return differ(name, x, y);
+    }
+    if a_dims != b_dims && a_dims != 0 && b_dims != 0 {
+        return differ("dims", a_dims.to_string(), b_dims.to_string());
+    }
+    Ok(())
+}
+
+/// What is known of a filter besides its bits: enough for every rate the theory predicts.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub params: Params,
+    pub dims: u32,
+    pub ones: u64,
+    /// Share of the array's bits that are set.
+    pub fill: f64,
+    /// Share of the verification filter's bits that are set.
+    pub verify_fill: f64,
+    pub members: u64,
+    pub bytes: usize,
+}
+
+impl Facts {
+    /// Reads an image. Only the LSBF needs a look at the bits: its header counts both filters together.
+    pub fn of(image: &[u64]) -> Result<Facts> {
+        let header = header::header_of(image);
+        let params = header::decode_params(header::params_of(image))?;
+        let mut facts = Facts {
+            dims: header.dims,
+            ones: header.ones,
+            fill: 0.0,
+            verify_fill: 0.0,
+            members: 0,
+            bytes: image.len() * 8,
+            params,
+        };
+        if header.has_body {
+            let verify_ones: u64 = match facts.params.verify_bits {
+                0 => 0,
+                _ => verify_words(image, &header, &facts.params).iter().map(|w| u64::from(w.count_ones())).sum(),
+            };
+            facts.members = sketch::estimate(&image[header.words()..header.body_start()]);
+            facts.fill = (header.ones - verify_ones) as f64 / facts.params.bits as f64;
+            facts.verify_fill = verify_ones as f64 / facts.params.verify_bits.max(1) as f64;
+        }
+        Ok(facts)
+    }
+}
+
+fn verify_words<'a>(image: &'a [u64], header: &Header, params: &Params) -> &'a [u64] {
+    &image[header.body_start() + params.array_words() as usize..]
+}
+
+/// A filter that owns its memory: for tests, experiments and everything that happens without PostgreSQL.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Owned {
+    pub image: Vec<u64>,
+}
+
+impl Owned {
+    pub fn new(params: &Params, dims: u32) -> Self {
+        let stored = header::encode_params(params);
+        let mut image = vec![0; header::image_words(params, stored.len(), false)];
+        header::write_empty(&mut image, &stored, dims, false);
+        Owned { image }
+    }
+
+    /// Adds a member.
+    pub fn add(&mut self, engine: &mut Engine, vector: &Vector) -> Result<()> {
+        if !header::header_of(&self.image).has_body {
+            let mut image = vec![0; header::image_words(&engine.params, engine.stored.len(), true)];
+            header::write_empty(&mut image, &engine.stored, engine.dims, true);
+            engine.add(&mut image, vector)?;
+            self.image = image;
+            return Ok(());
+        }
+        engine.add(&mut self.image, vector)
+    }
+
+    /// Merges another filter into this one.
+    pub fn merge(&mut self, other: &Owned) {
+        let theirs = header::header_of(&other.image);
+        if !theirs.has_body {
+            return;
+        }
+        if !header::header_of(&self.image).has_body {
+            self.image.clone_from(&other.image);
+            return;
+        }
+        merge(&mut self.image, &other.image, |_| {});
+    }
+}
+
+/// Merges an image with a body into another that hashes alike. `pause` is called now and then, for interrupts.
+pub fn merge(image: &mut [u64], other: &[u64], mut pause: impl FnMut(usize)) {
+    const CHUNK: usize = 1 << 16;
+    let header = header::header_of(image);
+    sketch::merge(&mut image[header.words()..header.body_start()], &other[header.words()..header.body_start()]);
+    let mut ones = 0;
+    let body = header.body_start();
+    for (i, (to, from)) in image[body..].chunks_mut(CHUNK).zip(other[body..].chunks(CHUNK)).enumerate() {
+        ones += bits::merge(to, from);
+        pause(i);
+    }
+    header::set_ones(image, ones);
+}
+
+/// Whether vectors of this filter have dims that must be known before hashing.
+pub fn needs_dims(params: &Params) -> bool {
+    params.family != Family::MinHash
+}

@@ -1,0 +1,383 @@
+//! What a filter is: its kind, its metric and every number that decides how it hashes.
+
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::vector::{Parsed, Vector, parse_bits, parse_reals, parse_set};
+use serde::{Deserialize, Serialize};
+
+/// The three filters of the papers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Distance-sensitive Bloom filter (Kirsch and Mitzenmacher 2006).
+    Dsbf,
+    /// Locality-sensitive Bloom filter (Hua and others 2012).
+    Lsbf,
+    /// Integer-granularity locality-sensitive Bloom filter (Qian and others 2016).
+    Ilbf,
+}
+
+/// What "close" means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Metric {
+    /// Share of positions that differ.
+    Hamming,
+    L2,
+    L1,
+    /// 1 - cos.
+    Cosine,
+    /// 1 - |intersection| / |union|.
+    Jaccard,
+}
+
+/// The locality-sensitive hash family. New families are appended: the number is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Family {
+    Bits,
+    Symbols,
+    Gaussian,
+    Cauchy,
+    Hyperplane,
+    MinHash,
+}
+
+/// The parameters of a filter, as stored. What a kind does not use is zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Params {
+    pub kind: Kind,
+    pub metric: Metric,
+    pub family: Family,
+    pub seed: u64,
+    pub capacity: u64,
+    pub near: f64,
+    pub far: f64,
+    /// Width of a projection's bucket; 0 for families without.
+    pub width: f64,
+    /// k (DSBF, ILBF), L (LSBF).
+    pub tables: u32,
+    /// l' (DSBF), M (LSBF), 1 (ILBF).
+    pub hashes: u32,
+    /// Bits of the whole array, without the verification filter.
+    pub bits: u64,
+    /// LSBF: bits of the verification filter, 0 for none.
+    pub verify_bits: u64,
+    /// LSBF: k of the verification filter. ILBF: k'.
+    pub bloom_hashes: u32,
+    /// LSBF: how many buckets the active overflow looks to either side, 0 for none.
+    pub overflow: u32,
+    /// LSBF: the overflow also looks where a foreign bit hides the miss.
+    pub robust: bool,
+    /// ILBF: m.
+    pub blooms: u32,
+    /// ILBF: u.
+    pub slots: u32,
+    /// ILBF: the paper's aligned blocks in place of centred windows.
+    pub aligned: bool,
+    /// Threshold; 0: chosen from the theory.
+    pub votes: u32,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Dsbf => "dsbf",
+            Kind::Lsbf => "lsbf",
+            Kind::Ilbf => "ilbf",
+        }
+    }
+}
+
+impl Metric {
+    pub const ALL: [Metric; 5] = [Metric::Hamming, Metric::L2, Metric::L1, Metric::Cosine, Metric::Jaccard];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Hamming => "hamming",
+            Metric::L2 => "l2",
+            Metric::L1 => "l1",
+            Metric::Cosine => "cosine",
+            Metric::Jaccard => "jaccard",
+        }
+    }
+
+    pub fn parse(name: &str) -> Result<Self> {
+        let found = Metric::ALL.into_iter().find(|m| m.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            let names = Metric::ALL.map(Metric::name).join(", ");
+            Error::parameter(format!("unknown metric \"{name}\"")).with_hint(format!("the metrics are {names}"))
+        })
+    }
+
+    /// The largest distance two vectors can have.
+    pub fn largest(self) -> f64 {
+        match self {
+            Metric::Hamming | Metric::Jaccard => 1.0,
+            Metric::Cosine => 2.0,
+            Metric::L2 | Metric::L1 => f64::INFINITY,
+        }
+    }
+}
+
+impl Family {
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Bits => "bits",
+            Family::Symbols => "symbols",
+            Family::Gaussian => "gaussian",
+            Family::Cauchy => "cauchy",
+            Family::Hyperplane => "hyperplane",
+            Family::MinHash => "minhash",
+        }
+    }
+
+    fn metric(self) -> Metric {
+        match self {
+            Family::Bits | Family::Symbols => Metric::Hamming,
+            Family::Gaussian => Metric::L2,
+            Family::Cauchy => Metric::L1,
+            Family::Hyperplane => Metric::Cosine,
+            Family::MinHash => Metric::Jaccard,
+        }
+    }
+
+    /// Whether a hash is one bit.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Family::Bits | Family::Symbols | Family::Hyperplane)
+    }
+
+    /// Whether buckets have a width.
+    pub fn has_width(self) -> bool {
+        matches!(self, Family::Gaussian | Family::Cauchy)
+    }
+}
+
+fn check(holds: bool, message: impl FnOnce() -> String) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::parameter(message())) }
+}
+
+/// Checks an integer parameter against its bounds.
+pub fn in_range(name: &str, value: u64, low: u64, high: u64) -> Result<()> {
+    check((low..=high).contains(&value), || format!("{name} must be between {low} and {high}, not {value}"))
+}
+
+/// Checks theta.
+pub fn check_theta(theta: f64) -> Result<()> {
+    check(theta > 0.0 && theta <= limits::MAX_THETA, || {
+        format!("theta must be greater than 0 and at most {}, not {theta}", limits::MAX_THETA)
+    })
+}
+
+/// Checks dims where it is known.
+pub fn check_dims(dims: u64) -> Result<()> {
+    in_range("dims", dims, 1, u64::from(limits::MAX_DIMS))
+}
+
+impl Params {
+    /// Bits of one table's partition (DSBF, LSBF).
+    pub fn partition(&self) -> u64 {
+        self.bits / u64::from(self.tables)
+    }
+
+    /// Words of the array, without the verification filter.
+    pub fn array_words(&self) -> u64 {
+        self.bits.div_ceil(64)
+    }
+
+    /// Words of the whole body.
+    pub fn body_words(&self) -> u64 {
+        self.array_words() + self.verify_bits.div_ceil(64)
+    }
+
+    /// Checks everything that an implementation or a theory relies on. Parameters from outside come through here.
+    pub fn validate(&self) -> Result<()> {
+        let name = self.kind.name();
+        check(self.family.metric() == self.metric, || {
+            format!("family {} does not belong to metric {}", self.family.name(), self.metric.name())
+        })?;
+        in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
+        in_range("tables", u64::from(self.tables), 1, u64::from(limits::MAX_TABLES))?;
+        in_range("hashes", u64::from(self.hashes), 1, u64::from(limits::MAX_HASHES))?;
+        in_range("votes", u64::from(self.votes), 0, u64::from(self.tables))?;
+        let largest = self.metric.largest();
+        check(self.near.is_finite() && self.near > 0.0 && self.near < largest, || match largest.is_finite() {
+            true => format!(
+                "near must be greater than 0 and less than {largest} for {}, not {}",
+                self.metric.name(),
+                self.near
+            ),
+            false => format!("near must be a finite number greater than 0, not {}", self.near),
+        })?;
+        check(self.far.is_finite() && self.far <= largest, || match largest.is_finite() {
+            true => format!("far must be at most {largest} for {}, not {}", self.metric.name(), self.far),
+            false => format!("far must be finite, not {}", self.far),
+        })?;
+        check(self.near < self.far, || {
+            format!("near must be less than far, but near is {} and far is {}", self.near, self.far)
+        })?;
+        if self.family.has_width() {
+            check(self.width.is_finite() && self.width > 0.0, || {
+                format!("width must be a finite number greater than 0, not {}", self.width)
+            })?;
+        } else {
+            check(self.width == 0.0, || format!("width has no meaning for {}", self.metric.name()))?;
+        }
+        let words = self.bits.div_ceil(64).saturating_add(self.verify_bits.div_ceil(64));
+        if words > limits::MAX_BYTES / 8 {
+            return Err(Error::too_large(format!(
+                "a filter of {} bytes would exceed the limit of {} bytes",
+                words.saturating_mul(8),
+                limits::MAX_BYTES
+            ))
+            .with_hint("lower capacity or tables, or set bits"));
+        }
+        match self.kind {
+            Kind::Dsbf | Kind::Lsbf => {
+                check(self.bits.is_multiple_of(u64::from(self.tables)) && self.bits > 0, || {
+                    format!("bits must be a multiple of tables, but {} is not a multiple of {}", self.bits, self.tables)
+                })?;
+                check(self.blooms == 0 && self.slots == 0 && !self.aligned, || {
+                    format!("blooms and slots have no meaning for {name}")
+                })?;
+            }
+            Kind::Ilbf => {
+                check(self.family.has_width(), || format!("{name} does not support metric {}", self.metric.name()))?;
+                check(self.hashes == 1, || format!("hashes must be 1 for {name}, not {}", self.hashes))?;
+                in_range("blooms", u64::from(self.blooms), 2, u64::from(u32::MAX))?;
+                in_range("slots", u64::from(self.slots), 8, u64::from(limits::MAX_SLOTS))?;
+                check(self.slots.is_multiple_of(64) || 64 % self.slots == 0, || {
+                    format!("slots must divide 64 or be a multiple of 64, not {}", self.slots)
+                })?;
+                check(self.bits == u64::from(self.blooms) * u64::from(self.slots), || {
+                    "bits must be blooms x slots".into()
+                })?;
+                in_range(
+                    "bloom_hashes",
+                    u64::from(self.bloom_hashes),
+                    1,
+                    u64::from(limits::MAX_BLOOM_HASHES.min(self.slots)),
+                )?;
+            }
+        }
+        match self.kind {
+            Kind::Lsbf => {
+                in_range("overflow", u64::from(self.overflow), 0, u64::from(limits::MAX_OVERFLOW))?;
+                check(self.votes == 0, || format!("votes has no meaning for {name}"))?;
+                if self.verify_bits > 0 {
+                    in_range("verify_bits", self.verify_bits, 64, u64::MAX)?;
+                    in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(limits::MAX_BLOOM_HASHES))?;
+                } else {
+                    check(self.bloom_hashes == 0, || "bloom_hashes needs a verification filter".into())?;
+                }
+            }
+            _ => check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
+                format!("verify_bits and overflow have no meaning for {name}")
+            })?,
+        }
+        check(self.kind != Kind::Dsbf || self.bloom_hashes == 0, || format!("bloom_hashes has no meaning for {name}"))
+    }
+
+    /// The first parameter in which two filters differ, with both values.
+    pub fn difference(&self, other: &Params) -> Option<(&'static str, String, String)> {
+        macro_rules! compare {
+            ($($field:ident),*) => {
+                $(if self.$field != other.$field {
+                    return Some((stringify!($field), format!("{:?}", self.$field), format!("{:?}", other.$field)));
+                })*
+            };
+        }
+        if self.kind != other.kind {
+            return Some(("kind", self.kind.name().into(), other.kind.name().into()));
+        }
+        if self.metric != other.metric {
+            return Some(("metric", self.metric.name().into(), other.metric.name().into()));
+        }
+        if self.family != other.family {
+            return Some(("alphabet", self.family.name().into(), other.family.name().into()));
+        }
+        compare!(
+            seed,
+            tables,
+            hashes,
+            width,
+            bits,
+            verify_bits,
+            bloom_hashes,
+            overflow,
+            robust,
+            blooms,
+            slots,
+            aligned,
+            votes,
+            near,
+            far,
+            capacity
+        );
+        None
+    }
+
+    /// Reads text as the vector this metric expects; none where it is taken as it is.
+    pub fn read_text(&self, vector: &Vector) -> Result<Option<Parsed>> {
+        let Vector::Text(text) = vector else { return Ok(None) };
+        match self.family {
+            Family::Symbols => Ok(None),
+            Family::Bits => parse_bits(text).map(Some),
+            Family::MinHash => parse_set(text).map(Some),
+            Family::Gaussian | Family::Cauchy | Family::Hyperplane => parse_reals(text).map(Some),
+        }
+    }
+
+    /// The dimensions of a vector under this metric; 0 for sets, which have none. Types that do not fit are errors.
+    pub fn dims_of(&self, vector: &Vector) -> Result<u32> {
+        if let Some(parsed) = self.read_text(vector)? {
+            return self.dims_of(&parsed.view());
+        }
+        let (dims, fits) = match (self.family, vector) {
+            (Family::Bits, Vector::Bits { len, .. }) => (*len, true),
+            (Family::Bits, Vector::Bytes(bytes)) => (bytes.len() * 8, true),
+            (Family::Symbols, Vector::Bytes(bytes)) => (bytes.len(), true),
+            (Family::Symbols, Vector::Text(text)) if text.is_ascii() => (text.len(), true),
+            (Family::Symbols, Vector::Text(text)) => (text.chars().count(), true),
+            (Family::Symbols, Vector::Ints(ints)) => (ints.len(), true),
+            (Family::Gaussian | Family::Cauchy | Family::Hyperplane, Vector::F32(x)) => (x.len(), true),
+            (Family::Gaussian | Family::Cauchy | Family::Hyperplane, Vector::F64(x)) => (x.len(), true),
+            (Family::MinHash, Vector::Ints(_) | Vector::BigInts(_) | Vector::Hashed(_)) => return Ok(0),
+            _ => (0, false),
+        };
+        if !fits {
+            let given = vector.type_name();
+            let message = format!(
+                "a {} filter for metric {} cannot take a value of type {given}",
+                self.kind.name(),
+                self.metric.name()
+            );
+            return Err(Error::data(message).with_hint(format!("it takes {}", self.input_types())));
+        }
+        if dims == 0 {
+            return Err(Error::data(format!("{} must not be empty", vector.type_name())));
+        }
+        if dims > limits::MAX_DIMS as usize {
+            return Err(Error::too_large(format!("{dims} dimensions, the limit is {}", limits::MAX_DIMS)));
+        }
+        Ok(dims as u32)
+    }
+
+    /// The SQL types a filter takes.
+    pub fn input_types(&self) -> &'static str {
+        match self.family {
+            Family::Bits => "bit, bit varying or bytea",
+            Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
+            Family::Gaussian | Family::Cauchy | Family::Hyperplane => "real[] or double precision[]",
+            Family::MinHash => "integer[], bigint[] or text[] (sets)",
+        }
+    }
+
+    /// What one dimension is called in messages.
+    pub fn unit(&self) -> &'static str {
+        match self.family {
+            Family::Bits => "bits",
+            Family::Symbols => "letters",
+            _ => "dimensions",
+        }
+    }
+}

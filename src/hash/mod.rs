@@ -1,0 +1,196 @@
+//! The locality-sensitive hash families behind one interface.
+//!
+//! A [`Hasher`] turns a vector into `tables x hashes` buckets. Close vectors share buckets with the probability that
+//! [`crate::theory::collision`] gives; [`Buckets::neighbours`] names the buckets next to a table's own, nearest first.
+
+pub mod bits;
+pub mod kernel;
+pub mod minhash;
+pub mod mix;
+pub mod projection;
+pub mod rng;
+pub mod symbols;
+
+use crate::error::{Error, Result};
+use crate::filter::params::{Family, Params};
+use crate::limits;
+use crate::vector::Vector;
+use mix::mix;
+
+/// The random functions of a filter, expanded from its seed.
+pub struct Hasher {
+    functions: Functions,
+    tables: usize,
+    hashes: usize,
+    /// Salts the key of each table, so that equal tuples in two tables are unrelated.
+    salts: Vec<u64>,
+}
+
+enum Functions {
+    Bits(bits::BitSampling),
+    Symbols(symbols::SymbolSampling),
+    Projection(projection::Projection),
+    Hyperplane(projection::Projection),
+    MinHash(minhash::MinHash),
+}
+
+/// What hashing a vector leaves behind; kept between rows so that nothing is allocated per row.
+#[derive(Default)]
+pub struct Buckets {
+    /// `tables x hashes` buckets.
+    pub values: Vec<i64>,
+    /// Where in its bucket the projected vector lies, in units of the width (projections), or the signed
+    /// projection (hyperplanes); empty for the other families.
+    pub positions: Vec<f64>,
+    input: Vec<f64>,
+    neighbours: Vec<Neighbour>,
+}
+
+/// One bucket of a table shifted: which of its hashes, by how much, and how far away that is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbour {
+    pub hash: usize,
+    pub shift: i64,
+    pub distance: f64,
+}
+
+impl Hasher {
+    /// Expands the seed for vectors of `dims` dimensions.
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        let (tables, hashes) = (params.tables as usize, params.hashes as usize);
+        let functions = match params.family {
+            Family::Bits => Functions::Bits(bits::BitSampling::new(params.seed, tables, hashes, dims)),
+            Family::Symbols => Functions::Symbols(symbols::SymbolSampling::new(params.seed, tables, hashes, dims)),
+            Family::Gaussian | Family::Cauchy => Functions::Projection(projection::Projection::new(params, dims)?),
+            Family::Hyperplane => Functions::Hyperplane(projection::Projection::new(params, dims)?),
+            Family::MinHash => Functions::MinHash(minhash::MinHash::new(params.seed, tables, hashes)),
+        };
+        let mut salt = rng::Stream::new(params.seed, u64::MAX);
+        let salts = (0..tables).map(|_| salt.word()).collect();
+        Ok(Hasher { functions, tables, hashes, salts })
+    }
+
+    /// Bytes the expanded functions take.
+    pub fn bytes(&self) -> usize {
+        match &self.functions {
+            Functions::Projection(p) | Functions::Hyperplane(p) => p.bytes(),
+            _ => self.tables * self.hashes * 24,
+        }
+    }
+
+    /// Hashes a vector, whose dimensions were checked.
+    pub fn hash(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
+        out.values.resize(self.tables * self.hashes, 0);
+        match (&self.functions, vector) {
+            (Functions::Bits(f), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
+                f.hash(bytes, &mut out.values);
+                Ok(())
+            }
+            (Functions::Symbols(f), _) => f.hash(vector, out),
+            (Functions::Projection(f), _) => f.buckets(vector, out),
+            (Functions::Hyperplane(f), _) => f.signs(vector, out),
+            (Functions::MinHash(f), _) => f.hash(vector, out),
+            (Functions::Bits(_), _) => Err(Error::data(format!("cannot sample the bits of {}", vector.type_name()))),
+        }
+    }
+
+    /// A 64-bit hash of the content of the vector that was hashed into `buckets` just now.
+    pub fn id(&self, vector: &Vector, buckets: &Buckets) -> u64 {
+        match (&self.functions, vector) {
+            (Functions::Bits(_), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
+                xxhash_rust::xxh3::xxh3_64(bytes)
+            }
+            (Functions::Symbols(_), _) => symbols::id(vector),
+            // Equal vectors have bit-identical projections, different ones practically never. Sets with the same
+            // minima are alike to the filter.
+            _ => {
+                let id = buckets.values.iter().fold(0, |id, &value| mix(id, value as u64));
+                buckets.positions.iter().fold(id, |id, y| mix(id, y.to_bits()))
+            }
+        }
+    }
+
+    /// The key of a table: its tuple of buckets, mixed. Where the buckets are bits, the bits themselves.
+    #[inline]
+    pub fn key(&self, table: usize, buckets: &[i64]) -> u64 {
+        let tuple = &buckets[table * self.hashes..][..self.hashes];
+        if self.is_binary() {
+            return tuple.iter().fold(0, |key, &bit| key << 1 | bit as u64);
+        }
+        tuple.iter().fold(self.salts[table], |key, &bucket| mix(key, bucket as u64))
+    }
+
+    /// The key of a table with the `i`-th of the neighbours found last in place of its own bucket.
+    pub fn shifted_key(&self, table: usize, i: usize, buckets: &mut Buckets) -> u64 {
+        let Neighbour { hash, shift, .. } = buckets.neighbours[i];
+        let at = table * self.hashes + hash;
+        let own = buckets.values[at];
+        buckets.values[at] = own.wrapping_add(shift);
+        let key = self.key(table, &buckets.values);
+        buckets.values[at] = own;
+        key
+    }
+
+    /// The position in a partition of `bits` bits that a key stands for.
+    #[inline]
+    pub fn position(&self, table: usize, key: u64, bits: u64) -> u64 {
+        if !self.is_binary() {
+            mix::reduce(key, bits)
+        } else if self.hashes < 64 && bits == 1 << self.hashes {
+            // V = [m']: the sampled bits are the position "in the natural way".
+            key
+        } else {
+            mix::reduce(mix(self.salts[table], key), bits)
+        }
+    }
+
+    fn is_binary(&self) -> bool {
+        matches!(self.functions, Functions::Bits(_) | Functions::Symbols(_) | Functions::Hyperplane(_))
+    }
+
+    /// The buckets next to a table's own, one hash shifted by at most `steps`, nearest border first.
+    pub fn neighbours<'a>(&self, table: usize, steps: u32, buckets: &'a mut Buckets) -> &'a [Neighbour] {
+        let base = table * self.hashes;
+        let list = &mut buckets.neighbours;
+        list.clear();
+        for hash in 0..self.hashes {
+            match &self.functions {
+                Functions::Projection(_) => {
+                    let inside = buckets.positions[base + hash];
+                    for step in 1..=i64::from(steps) {
+                        let whole = (step - 1) as f64;
+                        list.push(Neighbour { hash, shift: -step, distance: whole + inside });
+                        list.push(Neighbour { hash, shift: step, distance: whole + 1.0 - inside });
+                    }
+                }
+                Functions::MinHash(_) => {}
+                binary => {
+                    let distance = match binary {
+                        Functions::Hyperplane(_) => buckets.positions[base + hash].abs(),
+                        _ => 0.0,
+                    };
+                    if steps > 0 {
+                        list.push(Neighbour { hash, shift: 1 - 2 * buckets.values[base + hash], distance });
+                    }
+                }
+            }
+        }
+        list.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.hash.cmp(&b.hash)));
+        list
+    }
+}
+
+/// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
+pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
+    let values = u64::from(dims) * u64::from(params.tables) * u64::from(params.hashes);
+    let dense = matches!(params.family, Family::Gaussian | Family::Cauchy | Family::Hyperplane);
+    if dense && values > limits::MAX_EXPANDED {
+        return Err(Error::too_large(format!(
+            "{dims} dimensions x {} tables x {} hashes need {values} random numbers, the limit is {}",
+            params.tables,
+            params.hashes,
+            limits::MAX_EXPANDED
+        )));
+    }
+    Ok(())
+}

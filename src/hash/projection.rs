@@ -1,0 +1,101 @@
+//! Random projections: Gaussian for l2, Cauchy for l1, both cut into buckets of a width; and Gaussian hyperplanes for
+//! the cosine distance, where only the side counts.
+
+use super::Buckets;
+use super::kernel::{Path, padded};
+use super::rng::Stream;
+use crate::error::{Code, Error, Result};
+use crate::filter::params::{Family, Params};
+use crate::vector::Vector;
+
+/// The projection matrix with its offsets.
+pub struct Projection {
+    /// One row a function, padded with zeros.
+    matrix: Vec<f32>,
+    /// Offsets in units of the width, in [0, 1).
+    offsets: Vec<f64>,
+    width: f64,
+    dims: usize,
+    path: Path,
+}
+
+impl Projection {
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        super::check_expansion(params, dims)?;
+        let (tables, hashes, dims) = (params.tables as usize, params.hashes as usize, dims as usize);
+        let row = padded(dims);
+        let mut matrix = Vec::new();
+        let size = row * tables * hashes;
+        matrix.try_reserve_exact(size).map_err(|_| Error::new(Code::OutOfMemory, "out of memory"))?;
+        matrix.resize(size, 0.0f32);
+        let mut offsets = Vec::with_capacity(tables * hashes);
+        for table in 0..tables {
+            let mut stream = Stream::new(params.seed, table as u64);
+            for hash in 0..hashes {
+                offsets.push(stream.uniform());
+                for value in &mut matrix[(table * hashes + hash) * row..][..dims] {
+                    *value = match params.family {
+                        Family::Cauchy => stream.cauchy(),
+                        _ => stream.gaussian(),
+                    } as f32;
+                }
+            }
+        }
+        let path = Path::available().pop().unwrap_or(Path::Plain);
+        Ok(Projection { matrix, offsets, width: params.width, dims, path })
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.matrix.len() * size_of::<f32>() + self.offsets.len() * size_of::<f64>()
+    }
+
+    /// Bucket numbers, with the place inside the bucket.
+    pub fn buckets(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
+        self.project(vector, out)?;
+        for ((y, value), offset) in out.positions.iter_mut().zip(&mut out.values).zip(&self.offsets) {
+            let scaled = *y / self.width + offset;
+            let bucket = scaled.floor();
+            // Saturates: vectors beyond 2^63 widths share the last bucket.
+            *value = bucket as i64;
+            *y = scaled - bucket;
+        }
+        Ok(())
+    }
+
+    /// Sides of the hyperplanes, with the signed distance from them.
+    pub fn signs(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
+        self.project(vector, out)?;
+        if out.positions.iter().all(|&y| y == 0.0) && out.input.iter().all(|&x| x == 0.0) {
+            return Err(Error::data("a zero vector has no direction, so no cosine distance"));
+        }
+        for (y, value) in out.positions.iter().zip(&mut out.values) {
+            *value = i64::from(*y >= 0.0);
+        }
+        Ok(())
+    }
+
+    fn project(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
+        out.input.resize(padded(self.dims), 0.0);
+        match vector {
+            Vector::F32(x) => out.input.iter_mut().zip(*x).for_each(|(to, &from)| *to = f64::from(from)),
+            Vector::F64(x) => out.input[..self.dims].copy_from_slice(x),
+            other => return Err(Error::data(format!("cannot project {}", other.type_name()))),
+        }
+        out.positions.resize(self.offsets.len(), 0.0);
+        self.path.multiply(&self.matrix, &out.input, &mut out.positions);
+        if !out.positions.iter().all(|y| y.is_finite()) {
+            return Err(not_finite(&out.input));
+        }
+        Ok(())
+    }
+}
+
+fn not_finite(input: &[f64]) -> Error {
+    if input.iter().any(|x| x.is_nan()) {
+        Error::data("vector contains NaN")
+    } else if input.iter().any(|x| x.is_infinite()) {
+        Error::data("vector contains infinity")
+    } else {
+        Error::data("vector is too large to be projected")
+    }
+}

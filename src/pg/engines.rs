@@ -1,0 +1,63 @@
+//! Engines kept per backend: a filter's functions are expanded once, whatever calls them.
+
+use crate::error::{Code, Error, Result};
+use crate::filter::header::{self, Header};
+use crate::filter::{Engine, needs_dims};
+use crate::vector::Vector;
+use std::cell::RefCell;
+
+/// Bytes of engines a backend keeps; the least recently used go first.
+const KEPT_BYTES: usize = 64 << 20;
+const KEPT: usize = 16;
+
+thread_local! {
+    /// Most recently used last.
+    static ENGINES: RefCell<Vec<Box<Engine>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `body` with the engine of a filter. `vector` gives dims where the filter has none yet.
+pub fn with<R>(image: &[u64], vector: &Vector, body: impl FnOnce(&mut Engine, &Header) -> Result<R>) -> Result<R> {
+    ENGINES.with_borrow_mut(|engines| {
+        let (engine, header) = find(engines, image, vector)?;
+        body(engine, &header)
+    })
+}
+
+/// Adds a member to a filter with a body.
+pub fn add(image: &mut [u64], vector: &Vector) -> Result<()> {
+    ENGINES.with_borrow_mut(|engines| find(engines, image, vector)?.0.add(image, vector))
+}
+
+fn find<'a>(engines: &'a mut Vec<Box<Engine>>, image: &[u64], vector: &Vector) -> Result<(&'a mut Engine, Header)> {
+    let header = header::header_of(image);
+    let stored = header::params_of(image);
+    let dims = match header.dims {
+        0 => dims_of(stored, vector)?,
+        dims => dims,
+    };
+    match engines.iter().rposition(|e| e.dims == dims && e.stored == stored) {
+        Some(at) if at + 1 == engines.len() => {}
+        Some(at) => engines[at..].rotate_left(1),
+        None => {
+            engines.push(Box::new(Engine::new(header::decode_params(stored)?, dims)?));
+            shrink(engines);
+        }
+    }
+    let engine = engines.last_mut().expect("one was just found or pushed");
+    if image.len() != header::image_words(&engine.params, stored.len(), header.has_body) {
+        return Err(Error::new(Code::Binary, "not a valid filter: its length does not fit its parameters"));
+    }
+    Ok((engine, header))
+}
+
+fn dims_of(stored: &[u8], vector: &Vector) -> Result<u32> {
+    let params = header::decode_params(stored)?;
+    let dims = params.dims_of(vector)?;
+    Ok(if needs_dims(&params) { dims } else { 0 })
+}
+
+fn shrink(engines: &mut Vec<Box<Engine>>) {
+    while engines.len() > 1 && (engines.len() > KEPT || engines.iter().map(|e| e.bytes()).sum::<usize>() > KEPT_BYTES) {
+        engines.remove(0);
+    }
+}

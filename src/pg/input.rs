@@ -1,0 +1,145 @@
+//! Vectors read where they lie.
+
+use super::call::Call;
+use crate::error::{Error, Result};
+use crate::hash::minhash::text_element;
+use crate::vector::Vector;
+use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena::{vardata_any, varsize_any_exhdr};
+
+/// How an argument of one SQL type becomes a vector that lives as long as the call.
+pub type Read = for<'a> fn(&'a Call, usize) -> Result<Vector<'a>>;
+
+/// The bytes behind a varlena's header, in place unless it is toasted.
+fn bytes<'a>(datum: Datum) -> &'a [u8] {
+    // SAFETY: the datum is a varlena; the result lives in the tuple or in the current memory context.
+    unsafe {
+        let plain = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        std::slice::from_raw_parts(vardata_any(plain).cast(), varsize_any_exhdr(plain))
+    }
+}
+
+/// A `text` datum as UTF-8.
+pub fn text<'a>(datum: Datum) -> &'a str {
+    let raw = bytes(datum);
+    // SAFETY: text in a UTF-8 database is valid UTF-8, and the conversion gives such text; single-byte encodings are
+    // converted, SQL_ASCII is checked.
+    unsafe {
+        let encoding = pg_sys::GetDatabaseEncoding();
+        if encoding == pg_sys::pg_enc::PG_UTF8 as i32 {
+            return std::str::from_utf8_unchecked(raw);
+        }
+        let converted = pg_sys::pg_server_to_any(raw.as_ptr().cast(), raw.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        let converted = match converted.cast_const() == raw.as_ptr().cast() {
+            true => raw,
+            false => std::ffi::CStr::from_ptr(converted).to_bytes(),
+        };
+        match std::str::from_utf8(converted) {
+            Ok(text) => text,
+            Err(_) => super::error::raise(Error::data("text is not valid UTF-8")),
+        }
+    }
+}
+
+pub fn untyped(call: &Call, n: usize) -> Result<Vector<'_>> {
+    Ok(Vector::Text(text(call.required(n))))
+}
+
+pub fn bytea(call: &Call, n: usize) -> Result<Vector<'_>> {
+    Ok(Vector::Bytes(bytes(call.required(n))))
+}
+
+pub fn bits(call: &Call, n: usize) -> Result<Vector<'_>> {
+    let all = bytes(call.required(n));
+    let (len, bytes) = all.split_at(4);
+    let len = i32::from_ne_bytes([len[0], len[1], len[2], len[3]]);
+    Ok(Vector::Bits { bytes, len: len as usize })
+}
+
+/// The elements of an array of a fixed-size type: one dimension, no NULLs.
+fn elements<'a, T>(datum: Datum) -> Result<&'a [T]> {
+    let array = array(datum)?;
+    // SAFETY: `array` checked the shape; the element type was fixed by the SQL declaration, its data are aligned.
+    unsafe {
+        let count = if (*array).ndim == 0 { 0 } else { *dims(array) as usize };
+        Ok(std::slice::from_raw_parts(data(array).cast(), count))
+    }
+}
+
+unsafe fn dims(array: *const pg_sys::ArrayType) -> *const i32 {
+    // SAFETY: the dimensions follow the fixed part.
+    unsafe { array.add(1).cast() }
+}
+
+unsafe fn data(array: *const pg_sys::ArrayType) -> *const u8 {
+    // SAFETY: the data follow the dimensions, or the null bitmap where there is one.
+    unsafe {
+        let offset = match (*array).dataoffset {
+            0 => (size_of::<pg_sys::ArrayType>() + 8 * (*array).ndim as usize).next_multiple_of(8),
+            offset => offset as usize,
+        };
+        array.cast::<u8>().add(offset)
+    }
+}
+
+fn array(datum: Datum) -> Result<*const pg_sys::ArrayType> {
+    // SAFETY: the datum is an array; detoasting gives an aligned one with a four-byte header.
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        if (*array).ndim > 1 {
+            return Err(Error::data(format!("expected an array of one dimension, not {}", (*array).ndim)));
+        }
+        if (*array).dataoffset != 0 && pg_sys::array_contains_nulls(array) {
+            return Err(Error::data("array must not contain nulls"));
+        }
+        Ok(array)
+    }
+}
+
+pub fn float4s(call: &Call, n: usize) -> Result<Vector<'_>> {
+    elements(call.required(n)).map(Vector::F32)
+}
+
+pub fn float8s(call: &Call, n: usize) -> Result<Vector<'_>> {
+    elements(call.required(n)).map(Vector::F64)
+}
+
+pub fn int4s(call: &Call, n: usize) -> Result<Vector<'_>> {
+    elements(call.required(n)).map(Vector::Ints)
+}
+
+pub fn int8s(call: &Call, n: usize) -> Result<Vector<'_>> {
+    elements(call.required(n)).map(Vector::BigInts)
+}
+
+/// The elements of a `text[]`, hashed.
+pub fn texts(call: &Call, n: usize) -> Result<Vector<'_>> {
+    let array = array(call.required(n))?;
+    let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+    // SAFETY: text is a varlena of alignment int; the hashes are palloc'd in the row's memory.
+    unsafe {
+        pg_sys::deconstruct_array(
+            array.cast_mut(),
+            pg_sys::TEXTOID,
+            -1,
+            false,
+            b'i' as _,
+            &mut items,
+            &mut nulls,
+            &mut count,
+        );
+        let hashes = pg_sys::palloc(count.max(1) as usize * 8).cast::<u64>();
+        for i in 0..count as usize {
+            hashes.add(i).write(text_element(text(*items.add(i))));
+        }
+        Ok(Vector::Hashed(std::slice::from_raw_parts(hashes, count as usize)))
+    }
+}
+
+/// Defines one SQL-callable function for each type a vector may have: `name_bit`, `name_real`, and so on.
+macro_rules! for_each_input {
+    ($body:path, $($read:ident => $name:ident),* $(,)?) => {
+        $($crate::pg::call::pg_function!($name, |call| $body(call, $crate::pg::input::$read));)*
+    };
+}
+pub(crate) use for_each_input;

@@ -1,0 +1,114 @@
+//! What a filter says about itself.
+
+use super::call::{self, Call, float8, int8, pg_function};
+use super::image;
+use crate::error::{Error, Result};
+use crate::filter::params::{Family, Kind, check_theta};
+use crate::filter::{Facts, check_alike, dsbf, header};
+use crate::theory::{acceptance, bloom, ilbf};
+use pgrx::pg_sys::{self, Datum};
+
+fn facts(call: &Call, n: usize) -> Result<Facts> {
+    Facts::of(image::read_cached(call, call.required(n))?)
+}
+
+fn theta(call: &Call, n: usize) -> Result<f64> {
+    let theta = call.float8(n).unwrap_or(1.0);
+    check_theta(theta)?;
+    Ok(theta)
+}
+
+/// The threshold at theta = 1.
+fn votes(facts: &Facts) -> u32 {
+    let params = &facts.params;
+    match params.kind {
+        Kind::Dsbf => dsbf::threshold(params, 1.0),
+        Kind::Lsbf => params.tables,
+        Kind::Ilbf if facts.ones == 0 => params.votes,
+        Kind::Ilbf => ilbf::VotePlan::new(params, ilbf::fill_level(params, facts.ones)).votes(1.0),
+    }
+}
+
+pg_function!(lsbf_kind, |call| Ok(call::text(facts(call, 0)?.params.kind.name())));
+pg_function!(lsbf_members, |call| Ok(int8(facts(call, 0)?.members)));
+pg_function!(lsbf_fpr, |call| {
+    let facts = facts(call, 0)?;
+    Ok(float8(acceptance(&facts, facts.params.far, theta(call, 1)?)))
+});
+pg_function!(lsbf_fnr, |call| {
+    let distance = call.float8(1).unwrap_or(f64::NAN);
+    if !(distance >= 0.0) {
+        return Err(Error::parameter(format!("distance must not be negative, but is {distance}")));
+    }
+    Ok(float8(1.0 - acceptance(&facts(call, 0)?, distance, theta(call, 2)?)))
+});
+
+pg_function!(lsbf_overlap, |call| {
+    let (x, y) = (image::read_cached(call, call.required(0))?, image::read_cached(call, call.required(1))?);
+    let (a, b) = (Facts::of(x)?, Facts::of(y)?);
+    check_alike(&a.params, a.dims, &b.params, b.dims)?;
+    if a.ones == 0 || b.ones == 0 {
+        return Ok(float8(0.0));
+    }
+    let start = header::header_of(x).body_start();
+    let union: u64 = x[start..].iter().zip(&y[start..]).map(|(a, b)| u64::from((a | b).count_ones())).sum();
+    let bits = (x.len() - start) as f64 * 64.0;
+    let keys = |ones: u64| bloom::keys_from_fill(ones as f64 / bits, 1.0, bits);
+    Ok(float8(bloom::overlap(keys(a.ones), keys(b.ones), keys(union))))
+});
+
+/// lsbf_info: one row with everything.
+fn info(call: &Call) -> Result<Datum> {
+    let facts = facts(call, 0)?;
+    let p = &facts.params;
+    let some = |holds: bool, datum: Datum| holds.then_some(datum);
+    let number = |value: u32| Some(Datum::from(value as i32));
+    let (is_lsbf, is_ilbf) = (p.kind == Kind::Lsbf, p.kind == Kind::Ilbf);
+    let values: Vec<Option<Datum>> = vec![
+        Some(call::text(p.kind.name())),
+        Some(call::text(p.metric.name())),
+        Some(call::text(p.family.name())),
+        some(facts.dims != 0 && p.family != Family::MinHash, call::int4(facts.dims)),
+        Some(int8(p.capacity)),
+        Some(float8(p.near)),
+        Some(float8(p.far)),
+        some(p.family.has_width(), float8(p.width)),
+        number(p.tables),
+        number(p.hashes),
+        Some(int8(p.bits)),
+        some(is_lsbf, int8(p.verify_bits)),
+        some(is_ilbf || p.verify_bits > 0, call::int4(p.bloom_hashes)),
+        some(is_lsbf, call::int4(p.overflow)),
+        some(is_lsbf, call::boolean(p.robust)),
+        some(is_ilbf, int8(u64::from(p.blooms))),
+        some(is_ilbf, call::int4(p.slots)),
+        some(is_ilbf, call::boolean(p.aligned)),
+        some(!is_ilbf || facts.ones > 0 || p.votes > 0, call::int4(votes(&facts))),
+        Some(Datum::from(p.seed as i64)),
+        Some(int8(facts.members)),
+        Some(int8(facts.ones)),
+        Some(float8(facts.fill)),
+        Some(int8(facts.bytes as u64)),
+        some(facts.ones > 0, float8(acceptance(&facts, p.far, 1.0))),
+        some(facts.ones > 0, float8(1.0 - acceptance(&facts, p.near, 1.0))),
+    ];
+    row(call, &values)
+}
+pg_function!(lsbf_info, info);
+
+/// A row of the type the function was declared with.
+fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
+    let mut datums: Vec<Datum> = values.iter().map(|v| v.unwrap_or(Datum::null())).collect();
+    let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
+    // SAFETY: the descriptor comes from the declaration in sql/, which has one column for each value.
+    unsafe {
+        let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
+        let class = pg_sys::get_call_result_type(call.0, std::ptr::null_mut(), &mut descriptor);
+        if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE || (*descriptor).natts as usize != values.len() {
+            return Err(Error::parameter("function was declared with other columns"));
+        }
+        let descriptor = pg_sys::BlessTupleDesc(descriptor);
+        let tuple = pg_sys::heap_form_tuple(descriptor, datums.as_mut_ptr(), nulls.as_mut_ptr());
+        Ok(pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data))
+    }
+}

@@ -1,0 +1,90 @@
+//! Text, binary and bytea forms.
+
+use super::call::{Call, boolean, pg_function};
+use super::image;
+use crate::error::{Code, Error, Result};
+use crate::filter::header;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena::{set_varsize_4b, vardata_any, varsize_any_exhdr};
+
+/// Text: base64 of the filter.
+fn lsbf_in(call: &Call) -> Result<Datum> {
+    // SAFETY: the argument is a C string; the buffer is as long as base64 of that length can decode to.
+    let payload = unsafe {
+        let text = std::ffi::CStr::from_ptr(call.required(0).cast_mut_ptr()).to_bytes().trim_ascii();
+        let size = base64::decoded_len_estimate(text.len());
+        let buffer = std::slice::from_raw_parts_mut(pg_sys::palloc0(size.max(1)).cast::<u8>(), size);
+        let used = STANDARD.decode_slice(text, buffer).map_err(|e| {
+            Error::new(Code::Text, format!("invalid input syntax for type lsbf: {}", e.to_string().to_lowercase()))
+                .with_hint("a filter in text form is base64")
+        })?;
+        &buffer[..used]
+    };
+    let image = image::from_payload(payload).map_err(|e| Error { code: Code::Text, ..e })?;
+    // SAFETY: the buffer above is ours.
+    unsafe { pg_sys::pfree(payload.as_ptr().cast_mut().cast()) };
+    Ok(image::datum(image))
+}
+pg_function!(lsbf_in, lsbf_in);
+
+fn lsbf_out(call: &Call) -> Result<Datum> {
+    let payload = header::payload(image::read(call.required(0))?);
+    let size = base64::encoded_len(payload.len(), true).ok_or_else(|| Error::too_large("filter is too large"))?;
+    // SAFETY: one byte more than the text, for its end.
+    unsafe {
+        let buffer = pg_sys::palloc0(size + 1).cast::<u8>();
+        let text = std::slice::from_raw_parts_mut(buffer, size);
+        STANDARD.encode_slice(payload, text).map_err(|_| Error::too_large("filter is too large"))?;
+        Ok(Datum::from(buffer))
+    }
+}
+pg_function!(lsbf_out, lsbf_out);
+
+fn lsbf_recv(call: &Call) -> Result<Datum> {
+    // SAFETY: receive functions get a StringInfo; what is left of it is the value.
+    let payload = unsafe {
+        let buffer = call.required(0).cast_mut_ptr::<pg_sys::StringInfoData>();
+        let left = (*buffer).len - (*buffer).cursor;
+        let start = pg_sys::pq_getmsgbytes(buffer, left);
+        std::slice::from_raw_parts(start.cast::<u8>(), left as usize)
+    };
+    image::from_payload(payload).map(|image| image::datum(image))
+}
+pg_function!(lsbf_recv, lsbf_recv);
+
+/// The filter as bytea; also what is sent.
+fn to_bytea(call: &Call) -> Result<Datum> {
+    let payload = header::payload(image::read(call.required(0))?);
+    // SAFETY: the varlena is as long as its header and the payload.
+    unsafe {
+        let bytea = pg_sys::palloc(payload.len() + 4).cast::<u8>();
+        set_varsize_4b(bytea.cast(), (payload.len() + 4) as i32);
+        std::ptr::copy_nonoverlapping(payload.as_ptr(), bytea.add(4), payload.len());
+        Ok(Datum::from(bytea))
+    }
+}
+pg_function!(lsbf_send, to_bytea);
+pg_function!(lsbf_to_bytea, to_bytea);
+
+fn from_bytea(call: &Call) -> Result<Datum> {
+    // SAFETY: the argument is a bytea.
+    let payload = unsafe {
+        let plain = pg_sys::pg_detoast_datum_packed(call.required(0).cast_mut_ptr());
+        std::slice::from_raw_parts(vardata_any(plain).cast::<u8>(), varsize_any_exhdr(plain))
+    };
+    image::from_payload(payload).map(|image| image::datum(image))
+}
+pg_function!(lsbf_from_bytea, from_bytea);
+
+fn equal(call: &Call) -> Result<bool> {
+    Ok(header::payload(image::read(call.required(0))?) == header::payload(image::read(call.required(1))?))
+}
+pg_function!(lsbf_eq, |call| equal(call).map(boolean));
+pg_function!(lsbf_ne, |call| equal(call).map(|equal| boolean(!equal)));
+
+pg_function!(lsbf_hash, |call| {
+    let hash = xxhash_rust::xxh3::xxh3_64(header::payload(image::read(call.required(0))?));
+    Ok(Datum::from(hash as i32))
+});

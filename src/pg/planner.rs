@@ -1,0 +1,78 @@
+//! What the planner should know of approx_member: how many rows pass, and what asking costs.
+
+use super::call::{Call, pg_function};
+use super::image;
+use crate::error::Result;
+use crate::filter::Facts;
+use crate::filter::params::{Family, Kind};
+use crate::theory::acceptance;
+use pgrx::pg_sys::{self, Datum, NodeTag};
+
+/// Rows that are near a member, where nothing is known: the question is asked because they are few.
+const NEAR_ROWS: f64 = 0.01;
+/// Selectivity where the filter is not known at planning time.
+const UNKNOWN: f64 = 0.05;
+
+/// The filter of a call, if it is a constant when the query is planned.
+unsafe fn constant_filter(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List) -> Option<Facts> {
+    // SAFETY: `args` are the arguments of the function this support function belongs to, a filter first.
+    unsafe {
+        if args.is_null() || (*args).length < 1 {
+            return None;
+        }
+        let first = pg_sys::estimate_expression_value(root, (*(*args).elements).ptr_value.cast());
+        if (*first).type_ != NodeTag::T_Const {
+            return None;
+        }
+        let constant = first.cast::<pg_sys::Const>();
+        if (*constant).constisnull {
+            return None;
+        }
+        Facts::of(image::read((*constant).constvalue).ok()?).ok()
+    }
+}
+
+/// Cost of one question, in units of cpu_operator_cost: hashing takes one unit for some 64 multiplications.
+fn cost(facts: &Facts) -> f64 {
+    let params = &facts.params;
+    let hashes = f64::from(params.tables) * f64::from(params.hashes);
+    let hashing = match params.family {
+        Family::Bits | Family::Symbols => hashes / 8.0,
+        Family::Gaussian | Family::Cauchy | Family::Hyperplane => hashes * f64::from(facts.dims.max(1)) / 64.0,
+        Family::MinHash => hashes * 2.0,
+    };
+    let probing = match params.kind {
+        Kind::Dsbf | Kind::Lsbf => f64::from(params.tables),
+        Kind::Ilbf => f64::from(params.tables) * 2.0 * f64::from(params.slots.div_ceil(64)),
+    };
+    5.0 + hashing + probing
+}
+
+fn support(call: &Call) -> Result<Datum> {
+    let request: *mut pg_sys::Node = call.required(0).cast_mut_ptr();
+    // SAFETY: PostgreSQL passes a request node of the type its tag names.
+    unsafe {
+        match (*request).type_ {
+            NodeTag::T_SupportRequestSelectivity => {
+                let request = request.cast::<pg_sys::SupportRequestSelectivity>();
+                let facts = constant_filter((*request).root, (*request).args);
+                let passing =
+                    facts.map_or(UNKNOWN, |f| (acceptance(&f, f.params.far, 1.0) + NEAR_ROWS).clamp(1e-6, 1.0));
+                (*request).selectivity = passing;
+            }
+            NodeTag::T_SupportRequestCost => {
+                let request = request.cast::<pg_sys::SupportRequestCost>();
+                let node = (*request).node.cast::<pg_sys::FuncExpr>();
+                if node.is_null() || (*node).xpr.type_ != NodeTag::T_FuncExpr {
+                    return Ok(Datum::null());
+                }
+                let Some(facts) = constant_filter((*request).root, (*node).args) else { return Ok(Datum::null()) };
+                (*request).startup = 0.0;
+                (*request).per_tuple = cost(&facts) * pg_sys::cpu_operator_cost;
+            }
+            _ => return Ok(Datum::null()),
+        }
+        Ok(Datum::from(request))
+    }
+}
+pg_function!(approx_member_support, support);

@@ -1,0 +1,66 @@
+//! Binomial and Poisson-binomial tails.
+
+fn ln_choose(n: u32, k: u32) -> f64 {
+    let ln_factorial = |x: u32| libm::lgamma(f64::from(x) + 1.0);
+    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
+}
+
+/// P(Bin(n, p) = k).
+pub fn pmf(n: u32, p: f64, k: u32) -> f64 {
+    if p <= 0.0 {
+        return f64::from(u8::from(k == 0));
+    }
+    if p >= 1.0 {
+        return f64::from(u8::from(k == n));
+    }
+    libm::exp(ln_choose(n, k) + f64::from(k) * libm::log(p) + f64::from(n - k) * libm::log1p(-p))
+}
+
+/// P(Bin(n, p) >= k).
+pub fn at_least(n: u32, p: f64, k: u32) -> f64 {
+    // The shorter side is summed, so that small tails keep their digits.
+    if f64::from(k) > f64::from(n) * p {
+        (k..=n).map(|j| pmf(n, p, j)).sum::<f64>().min(1.0)
+    } else {
+        (1.0 - (0..k.min(n + 1)).map(|j| pmf(n, p, j)).sum::<f64>()).max(0.0)
+    }
+}
+
+/// P(Bin(n, p) < k), exact in the small tail.
+pub fn below(n: u32, p: f64, k: u32) -> f64 {
+    if f64::from(k) > f64::from(n) * p {
+        (1.0 - at_least(n, p, k)).max(0.0)
+    } else {
+        (0..k.min(n + 1)).map(|j| pmf(n, p, j)).sum::<f64>().min(1.0)
+    }
+}
+
+/// The distribution of the number of successes of independent trials with these probabilities.
+pub fn poisson_binomial(probabilities: &[f64]) -> Vec<f64> {
+    let mut law = vec![0.0; probabilities.len() + 1];
+    law[0] = 1.0;
+    for (n, &p) in probabilities.iter().enumerate() {
+        for j in (0..=n + 1).rev() {
+            law[j] = law[j] * (1.0 - p) + if j > 0 { law[j - 1] * p } else { 0.0 };
+        }
+    }
+    law
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_agree_with_the_law() {
+        for (n, p) in [(1, 0.3), (16, 0.9), (25, 0.0097), (255, 0.5)] {
+            let law = poisson_binomial(&vec![p; n as usize]);
+            for k in 0..=n + 1 {
+                let tail: f64 = law.iter().skip(k as usize).sum();
+                assert!((at_least(n, p, k) - tail).abs() < 1e-9, "{n} {p} {k}");
+                assert!((below(n, p, k) - (1.0 - tail)).abs() < 1e-9, "{n} {p} {k}");
+            }
+        }
+        assert_eq!((at_least(5, 0.0, 1), at_least(5, 1.0, 5), at_least(5, 0.3, 0)), (0.0, 1.0, 1.0));
+    }
+}

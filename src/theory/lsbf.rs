@@ -1,0 +1,71 @@
+//! Rates of the LSBF, with each of its parts on or off.
+//!
+//! With p = P(same bucket), r = P(next bucket), P = p^M and P1 = M p^(M-1) r, a near vector is found by its own
+//! positions with probability P^L, through one neighbour with L P^(L-1) P1.
+
+use super::collision;
+use crate::filter::Facts;
+use crate::filter::lsbf::steps;
+use crate::filter::params::{Family, Params};
+
+/// What acceptance depends on besides the parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct Fill {
+    /// Share of the array's bits set.
+    pub array: f64,
+    /// False positive rate of the verification filter; 1 without one.
+    pub verify: f64,
+}
+
+impl Fill {
+    pub fn of(facts: &Facts) -> Fill {
+        let verify = match facts.params.verify_bits {
+            0 => 1.0,
+            _ => libm::pow(facts.verify_fill, f64::from(facts.params.bloom_hashes)),
+        };
+        Fill { array: facts.fill, verify }
+    }
+}
+
+/// Neighbours a table has.
+fn neighbours(params: &Params, steps: u32) -> f64 {
+    let per_hash = match params.family {
+        Family::MinHash => 0,
+        Family::Gaussian | Family::Cauchy => 2 * steps,
+        _ => steps.min(1),
+    };
+    f64::from(per_hash * params.hashes)
+}
+
+/// P(accepted) with the nearest member at `distance`.
+pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
+    acceptance_at(&facts.params, Fill::of(facts), distance, theta)
+}
+
+/// The same from parameters and fill alone.
+pub fn acceptance_at(params: &Params, fill: Fill, distance: f64, theta: f64) -> f64 {
+    let (tables, hashes) = (f64::from(params.tables), f64::from(params.hashes));
+    let steps = steps(params, theta);
+    let p = collision::same(params.family, distance, params.width);
+    let r = collision::adjacent(params.family, distance, params.width, steps);
+    let own = libm::pow(p, hashes);
+    let one_off = hashes * libm::pow(p, hashes - 1.0) * r;
+    let Fill { array: f, verify: e } = fill;
+
+    // Found by what the member itself wrote. The literal rule looks at neighbours only where the bit is missing.
+    let reachable = if params.robust || params.verify_bits == 0 { 1.0 } else { 1.0 - f };
+    let found = libm::pow(own, tables) + tables * libm::pow(own, tables - 1.0) * one_off * reachable;
+
+    // Found by what others wrote.
+    let hit = own + (1.0 - own) * f;
+    let all = libm::pow(hit, tables);
+    let all_but_one = tables * libm::pow(hit, tables - 1.0) * (1.0 - hit);
+    let tries = neighbours(params, steps);
+    let some = |tries: f64| -libm::expm1(tries * libm::log1p(-(f * e).min(1.0 - 1e-15)));
+    let mut foreign = all * e + all_but_one * some(tries);
+    if params.robust {
+        foreign += all * (1.0 - e) * some(tries * tables);
+    }
+    let foreign = foreign.clamp(0.0, 1.0);
+    (found + (1.0 - found) * foreign).clamp(0.0, 1.0)
+}

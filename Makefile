@@ -1,0 +1,28 @@
+# Thin on purpose: what the targets do is in scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help demo test accept install clean
+
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION
+
+help: ## list the targets
+	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@echo
+	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
+
+demo: ## build, start a private server, show a similarity semi-join with and without a filter
+	@scripts/demo.sh
+
+test: ## run every test; TESTS="name ..." runs some of tests/sql and tests/scenarios
+	@scripts/test.sh
+
+accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some
+	@scripts/sql-tests.sh --accept $(TESTS)
+
+install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
+	@scripts/install.sh
+
+clean: ## remove everything that was built
+	cargo clean
+	rm -rf .tools

@@ -1,0 +1,72 @@
+# Shared by every script: paths, messages, the private work directory.
+# shellcheck shell=bash disable=SC2034
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
+TOOLS=$ROOT/.tools
+
+# cargo's usual place, for shells that were started before Rust was installed.
+[[ -d ${HOME:-/nonexistent}/.cargo/bin ]] && PATH=$PATH:$HOME/.cargo/bin
+
+# Nothing of the caller's own PostgreSQL may leak into private servers.
+unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS \
+  PGDATA PGTZ PGCLIENTENCODING PGAPPNAME PGSSLMODE
+
+say() { printf '==> %s\n' "$*"; }
+
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+is_root() { [[ $(id -u) == 0 ]]; }
+
+as_root() {
+  if is_root; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "this needs root: $* (no sudo here)"
+  fi
+}
+
+extension_version() {
+  sed -n '/^\[package\]/,/^\[/s/^version *= *"\(.*\)"/\1/p' "$ROOT/Cargo.toml"
+}
+
+pgrx_version() {
+  sed -n 's/^pgrx *=.*"=\([0-9.]*\)".*/\1/p' "$ROOT/Cargo.toml"
+}
+
+# seconds_since START: whole and tenths, from a START taken with `now`.
+now() { date +%s.%N; }
+seconds_since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
+
+# private_dir: creates WORK, removed when the script ends. Short, because a socket's path has a limit of 107 bytes.
+WORK=
+CLEANUPS=()
+private_dir() {
+  [[ -n $WORK ]] && return
+  WORK=$(mktemp -d /tmp/pg_lsbf.XXXXXX)
+  chmod 755 "$WORK"
+  trap cleanup EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+}
+
+# on_exit COMMAND: runs when the script ends, last one first, before WORK goes.
+on_exit() { CLEANUPS=("$1" ${CLEANUPS[@]+"${CLEANUPS[@]}"}); }
+
+# Commands see the script's status in EXIT_STATUS and may change it.
+cleanup() {
+  EXIT_STATUS=$?
+  local command
+  trap - EXIT
+  set +e
+  for command in ${CLEANUPS[@]+"${CLEANUPS[@]}"}; do
+    $command
+  done
+  [[ -n $WORK ]] && rm -rf "$WORK"
+  exit "$EXIT_STATUS"
+}

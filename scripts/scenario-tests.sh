@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs tests/scenarios/*.sh, each on servers of its own.
+#   scripts/scenario-tests.sh [NAME...]     NAME with or without its number
+# The extension must be installed in TREE_PG_CONFIG, else it is built and installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+. scripts/lib/server.sh
+
+if [[ -z ${TREE_PG_CONFIG:-} ]]; then
+  ensure_postgresql
+  private_tree
+  DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+fi
+private_tree
+
+failed=0
+for file in tests/scenarios/*.sh; do
+  name=$(basename "$file" .sh)
+  if (($#)) && [[ " $* " != *" $name "* && " $* " != *" ${name#*_} "* ]]; then
+    continue
+  fi
+  bash "$file" 2>&1 || failed=1
+done
+exit "$failed"

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Every test, stage by stage; the last line is `N passed, N failed`.
+#   TESTS="name ..."  only these SQL tests and scenarios
+#   STAGES="fmt ..."  only these stages: fmt clippy core doc pgrx sql scenarios
+#   PG_CONFIG=...     the server to test with
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+. scripts/lib/server.sh
+
+logs=$TARGET/test-logs
+passed=0
+failed=0
+
+wanted() { [[ " $STAGES " == *" $1 "* ]]; }
+
+# stage NAME COUNTER COMMAND...: output goes to a log; COUNTER reads from it how many tests passed and failed.
+stage() {
+  local name=$1 counter=$2 log start status=0 ok bad
+  shift 2
+  log=$logs/${name//[^a-z0-9]/-}.log
+  start=$(now)
+  printf '%-40s' "$name"
+  "$@" >"$log" 2>&1 || status=$?
+  read -r ok bad < <($counter "$log" "$status")
+  # A stage that fails without a failed test (it did not compile, say) is a failure too.
+  if ((status != 0 && bad == 0)); then bad=1; fi
+  passed=$((passed + ok))
+  failed=$((failed + bad))
+  if ((bad == 0)); then
+    printf 'ok      %7ss  %4d passed\n' "$(seconds_since "$start")" "$ok"
+  else
+    printf 'FAILED  %7ss  %4d passed, %d failed\n' "$(seconds_since "$start")" "$ok" "$bad"
+    show_failure "$log" "$counter"
+  fi
+}
+
+count_one() { if (($2 == 0)); then echo "1 0"; else echo "0 1"; fi; }
+
+count_cargo() {
+  awk '/^test result:/ { ok += $4; bad += $6 } END { print ok + 0, bad + 0 }' "$1"
+}
+
+count_lines() {
+  awk '/^ok - / { ok++ } /^not ok - / { bad++ } END { print ok + 0, bad + 0 }' "$1"
+}
+
+# The whole of it is in the log; here what a reader needs first.
+show_failure() {
+  echo "---- $1"
+  case $2 in
+    count_lines) grep -v '^ok - ' "$1" | head -200 ;;
+    *) tail -60 "$1" ;;
+  esac
+  echo "----"
+}
+
+clippy() { cargo clippy --all-targets --no-default-features "$@" -- -D warnings; }
+
+# With pg_test, so that what clippy has checked is used again.
+doc() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --no-default-features --features "$PG_FEATURE pg_test"; }
+
+# Only the tests of the glue: the core's ran already. The workaround switched off here changes RUSTFLAGS between
+# pgrx's two builds, so that everything would be compiled twice; our SQL does not depend on it.
+pgrx_tests() {
+  local user=()
+  is_root && user=(--runas "$(server_user)")
+  mkdir "$WORK/pgrx"
+  is_root && chown "$(server_user)" "$WORK/pgrx"
+  USER=$(id -un) CARGO_PGRX_DISABLE_GC_SECTIONS_WORKAROUND=1 \
+    "$CARGO_PGRX" pgrx test "$PG_FEATURE" pg:: --no-default-features ${user[@]+"${user[@]}"} --pgdata "$WORK/pgrx"
+}
+
+# pgrx asks this for the place to install into: the private copy, by a name that stays the same between runs,
+# as cargo compiles all of pgrx again when the name changes.
+write_pg_config() {
+  local file=$TARGET/pg_config-$PG_MAJOR
+  mkdir -p "$TARGET"
+  printf '#!/bin/sh\nexec "%s" "$@"\n' "$TREE_PG_CONFIG" >"$file"
+  chmod +x "$file"
+  export PGRX_PG_CONFIG_PATH=$file
+}
+
+# TESTS names SQL tests and scenarios alike.
+select_tests() {
+  local name
+  sql_tests=()
+  scenarios=()
+  for name in ${TESTS:-}; do
+    if [[ -f tests/sql/$name.sql ]]; then
+      sql_tests+=("$name")
+    elif compgen -G "tests/scenarios/$name.sh" >/dev/null || compgen -G "tests/scenarios/[0-9]*_$name.sh" >/dev/null; then
+      scenarios+=("$name")
+    else
+      die "there is no test $name in tests/sql or tests/scenarios"
+    fi
+  done
+  STAGES=
+  ((${#sql_tests[@]})) && STAGES+=" sql"
+  ((${#scenarios[@]})) && STAGES+=" scenarios"
+  return 0
+}
+
+STAGES=${STAGES:-fmt clippy core doc pgrx sql scenarios}
+sql_tests=()
+scenarios=()
+[[ -z ${TESTS:-} ]] || select_tests
+
+start=$(now)
+ensure_rust
+ensure_rust_component rustfmt rustfmt
+ensure_rust_component clippy cargo-clippy
+ensure_postgresql
+ensure_clang
+if wanted pgrx; then
+  ensure_sudo
+  ensure_cargo_pgrx
+fi
+private_tree
+write_pg_config
+mkdir -p "$logs"
+say "testing with PostgreSQL $PG_MAJOR; a first run compiles for several minutes; logs are in $logs"
+
+if wanted fmt; then stage "formatting" count_one cargo fmt --check; fi
+if wanted clippy; then stage "clippy, core" count_one clippy; fi
+if wanted core; then stage "unit tests, core" count_cargo cargo test --no-default-features --no-fail-fast; fi
+if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy --features "$PG_FEATURE pg_test"; fi
+if wanted doc; then stage "documentation builds" count_one doc; fi
+if wanted pgrx; then stage "cargo pgrx test" count_cargo pgrx_tests; fi
+if wanted sql || wanted scenarios; then
+  stage "release build and install" count_one env DEST_PG_CONFIG="$TREE_PG_CONFIG" scripts/install.sh
+fi
+if wanted sql; then stage "SQL tests" count_lines scripts/sql-tests.sh ${sql_tests[@]+"${sql_tests[@]}"}; fi
+if wanted scenarios; then
+  stage "scenarios" count_lines scripts/scenario-tests.sh ${scenarios[@]+"${scenarios[@]}"}
+fi
+
+say "done in $(seconds_since "$start") s"
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,43 @@
+-- Helpers every SQL test finds in its database.
+
+-- What goes wrong when the statement runs: 'SQLSTATE: message', detail and hint in brackets.
+CREATE FUNCTION expect_error(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  state text;
+  message text;
+  detail text;
+  hint text;
+BEGIN
+  BEGIN
+    EXECUTE statement;
+  EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+      detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN state || ': ' || message
+      || CASE WHEN detail <> '' THEN ' [detail: ' || detail || ']' ELSE '' END
+      || CASE WHEN hint <> '' THEN ' [hint: ' || hint || ']' ELSE '' END;
+  END;
+  RETURN 'no error';
+END
+$$;
+
+-- Bits that look random and are the same in every run and on every server.
+CREATE FUNCTION random_bits(name text, bits int) RETURNS varbit IMMUTABLE LANGUAGE sql AS $$
+  SELECT substring(('x' || string_agg(md5(name || ' ' || i), '' ORDER BY i))::varbit FROM 1 FOR bits)
+  FROM generate_series(0, (bits - 1) / 128) AS i
+$$;
+
+-- The same bits with exactly `flips` of them changed, spread evenly from a place that depends on the name.
+CREATE FUNCTION flip_bits(vector varbit, flips int, name text DEFAULT '') RETURNS varbit IMMUTABLE LANGUAGE plpgsql AS $$
+DECLARE
+  bits int := length(vector);
+  start int := ('x' || left(md5(name), 7))::bit(28)::int % bits;
+  place int;
+BEGIN
+  FOR i IN 0 .. flips - 1 LOOP
+    place := (start + i * bits::bigint / flips) % bits;
+    vector := set_bit(vector::bit varying, place, 1 - get_bit(vector, place));
+  END LOOP;
+  RETURN vector;
+END
+$$;

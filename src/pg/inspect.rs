@@ -5,7 +5,7 @@ use super::image;
 use crate::error::{Error, Result};
 use crate::filter::params::{Family, Kind, check_theta};
 use crate::filter::{Facts, check_alike, dsbf, header};
-use crate::theory::{acceptance, bloom, ilbf};
+use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
 
 fn facts(call: &Call, n: usize) -> Result<Facts> {
@@ -33,7 +33,7 @@ pg_function!(lsbf_kind, |call| Ok(call::text(facts(call, 0)?.params.kind.name())
 pg_function!(lsbf_members, |call| Ok(int8(facts(call, 0)?.members)));
 pg_function!(lsbf_fpr, |call| {
     let facts = facts(call, 0)?;
-    Ok(float8(acceptance(&facts, facts.params.far, theta(call, 1)?)))
+    Ok(float8(false_positives(&facts, theta(call, 1)?)))
 });
 pg_function!(lsbf_fnr, |call| {
     let distance = call.float8(1).unwrap_or(f64::NAN);
@@ -89,7 +89,7 @@ fn info(call: &Call) -> Result<Datum> {
         Some(int8(facts.ones)),
         Some(float8(facts.fill)),
         Some(int8(facts.bytes as u64)),
-        some(facts.ones > 0, float8(acceptance(&facts, p.far, 1.0))),
+        some(facts.ones > 0, float8(false_positives(&facts, 1.0))),
         some(facts.ones > 0, float8(1.0 - acceptance(&facts, p.near, 1.0))),
     ];
     row(call, &values)

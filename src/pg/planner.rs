@@ -5,7 +5,7 @@ use super::image;
 use crate::error::Result;
 use crate::filter::Facts;
 use crate::filter::params::{Family, Kind};
-use crate::theory::acceptance;
+use crate::theory::false_positives;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
 /// Rows that are near a member, where nothing is known: the question is asked because they are few.
@@ -56,8 +56,7 @@ fn support(call: &Call) -> Result<Datum> {
             NodeTag::T_SupportRequestSelectivity => {
                 let request = request.cast::<pg_sys::SupportRequestSelectivity>();
                 let facts = constant_filter((*request).root, (*request).args);
-                let passing =
-                    facts.map_or(UNKNOWN, |f| (acceptance(&f, f.params.far, 1.0) + NEAR_ROWS).clamp(1e-6, 1.0));
+                let passing = facts.map_or(UNKNOWN, |f| (false_positives(&f, 1.0) + NEAR_ROWS).clamp(1e-6, 1.0));
                 (*request).selectivity = passing;
             }
             NodeTag::T_SupportRequestCost => {

@@ -116,14 +116,25 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
 /// Where nothing is said about far: a multiple of near that the kind can tell from near, short of what unrelated
 /// vectors have.
 fn default_far(kind: Kind, metric: Metric, near: f64) -> f64 {
-    let (times, unrelated) = match metric {
-        Metric::Hamming => (8.0, 0.5),
-        Metric::Cosine => (16.0, 1.0),
-        Metric::Jaccard => (4.0, 0.95),
-        Metric::L2 | Metric::L1 => (if kind == Kind::Lsbf { 20.0 } else { 8.0 }, f64::INFINITY),
+    let times = match metric {
+        Metric::Hamming => 8.0,
+        Metric::Cosine => 16.0,
+        Metric::Jaccard => 4.0,
+        Metric::L2 | Metric::L1 if kind == Kind::Lsbf => 20.0,
+        Metric::L2 | Metric::L1 => 8.0,
     };
-    let far = (times * near).min(unrelated);
+    let far = (times * near).min(unrelated(metric));
     if far > near { far } else { (near + metric.largest()) / 2.0 }
+}
+
+/// The distance that vectors without any relation have.
+fn unrelated(metric: Metric) -> f64 {
+    match metric {
+        Metric::Hamming => 0.5,
+        Metric::Cosine => 1.0,
+        Metric::Jaccard => 0.95,
+        Metric::L2 | Metric::L1 => f64::INFINITY,
+    }
 }
 
 /// Widths worth trying, as multiples of near.
@@ -263,7 +274,10 @@ fn lsbf_cost(params: &Params) -> f64 {
     };
     let fill = lsbf::Fill { array: bloom::fill(capacity, 1.0, params.partition() as f64), verify };
     let accepted = |distance: f64| lsbf::acceptance_at(params, fill, distance, 1.0);
-    balance(LAMBDA, accepted(params.far), 1.0 - accepted(params.near))
+    // Real members are not infinitely far from each other: one at far, the others at twice that.
+    let beyond = (2.0 * params.far).min(unrelated(params.metric)).max(params.far);
+    let others = capacity * lsbf::parts(params, fill, beyond, 1.0).0;
+    balance(LAMBDA, (accepted(params.far) + others).min(1.0), 1.0 - accepted(params.near))
         + 1e-4 * f64::from(params.tables)
         + 1e-5 * f64::from(params.tables * params.hashes)
 }

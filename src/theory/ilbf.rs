@@ -79,14 +79,18 @@ pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64
     rates
 }
 
-/// The votes that minimise 0.3 FPR + 0.7 FNR for a near vector at theta x near.
+/// The votes that minimise 0.3 FPR + 0.7 FNR: a near vector is at theta x near, a far one at theta x far.
 fn best_votes(params: &Params, fill: f64, theta: f64) -> u32 {
     if params.votes > 0 {
         return params.votes;
     }
     let near = hit(params, theta * params.near, theta);
+    let far = hit(params, theta * params.far, theta);
     let foreign = background(params, fill, theta, DRAWS);
-    let cost = |votes: u32| balance(LAMBDA, foreign[votes as usize], binomial::below(params.tables, near, votes));
+    let cost = |votes: u32| {
+        let fpr = foreign[votes as usize] + binomial::at_least(params.tables, far, votes);
+        balance(LAMBDA, fpr, binomial::below(params.tables, near, votes))
+    };
     (1..=params.tables).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(1)
 }
 

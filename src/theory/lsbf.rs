@@ -42,8 +42,14 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     acceptance_at(&facts.params, Fill::of(facts), distance, theta)
 }
 
-/// The same from parameters and fill alone.
+/// P(accepted by what one member at `distance` wrote, and what others wrote).
 pub fn acceptance_at(params: &Params, fill: Fill, distance: f64, theta: f64) -> f64 {
+    let (found, foreign) = parts(params, fill, distance, theta);
+    (found + (1.0 - found) * foreign).clamp(0.0, 1.0)
+}
+
+/// P(accepted by what the member at `distance` wrote), P(accepted by what others wrote otherwise).
+pub fn parts(params: &Params, fill: Fill, distance: f64, theta: f64) -> (f64, f64) {
     let (tables, hashes) = (f64::from(params.tables), f64::from(params.hashes));
     let steps = steps(params, theta);
     let p = collision::same(params.family, distance, params.width);
@@ -66,6 +72,5 @@ pub fn acceptance_at(params: &Params, fill: Fill, distance: f64, theta: f64) -> 
     if params.robust {
         foreign += all * (1.0 - e) * some(tries * tables);
     }
-    let foreign = foreign.clamp(0.0, 1.0);
-    (found + (1.0 - found) * foreign).clamp(0.0, 1.0)
+    (found.min(1.0), foreign.clamp(0.0, 1.0))
 }

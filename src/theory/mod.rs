@@ -24,6 +24,12 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     }
 }
 
+/// The predicted false positive rate: of vectors at theta x far, as theta x near is what was asked for.
+pub fn false_positives(facts: &Facts, theta: f64) -> f64 {
+    let params = &facts.params;
+    acceptance(facts, (theta * params.far).min(params.metric.largest()), theta)
+}
+
 /// f_balance of the LSBF paper: lambda FPR + (1 - lambda) FNR.
 pub fn balance(lambda: f64, fpr: f64, fnr: f64) -> f64 {
     lambda * fpr + (1.0 - lambda) * fnr

@@ -16,14 +16,15 @@
 //!      16  4  dims, 0 while unknown
 //!      20  4  zero
 //!      24  8  bits set
-//!      32  .  parameters (bincode), zeros to a multiple of 8
+//!      32  8  ILBF: sum over all Blooms of their bits set, squared; otherwise zero
+//!      40  .  parameters (bincode), zeros to a multiple of 8
 //!       .  1024  member sketch       } only with a body
 //!       .  .  bit words              }
 //! ```
 //! All numbers are little endian. A filter has a body when it has members.
 
 use super::params::{Family, Params, check_dims};
-use super::sketch;
+use super::{ilbf, sketch};
 use crate::error::{Code, Error, Result};
 use crate::hash::check_expansion;
 
@@ -31,7 +32,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"LSBF");
 const VERSION: u8 = 1;
 const HAS_BODY: u8 = 1;
 /// Bytes before the parameters.
-pub const FIXED: usize = 32;
+pub const FIXED: usize = 40;
 /// Bytes of an image that belong to PostgreSQL.
 pub const RESERVED: usize = 4;
 const MAX_PARAMS: usize = 256;
@@ -67,6 +68,7 @@ pub struct Header {
     pub params_len: usize,
     pub dims: u32,
     pub ones: u64,
+    pub squares: u64,
 }
 
 fn bytes_of(image: &[u64]) -> &[u8] {
@@ -81,6 +83,10 @@ fn bytes_of_mut(image: &mut [u64]) -> &mut [u8] {
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
 impl Header {
@@ -102,13 +108,12 @@ impl Header {
         if params_len > MAX_PARAMS {
             return Err(corrupt(format!("parameters of {params_len} bytes")));
         }
-        let mut ones = [0; 8];
-        ones.copy_from_slice(&bytes[24..32]);
         Ok(Header {
             has_body: bytes[9] & HAS_BODY != 0,
             params_len,
             dims: u32_at(bytes, 16),
-            ones: u64::from_le_bytes(ones),
+            ones: u64_at(bytes, 24),
+            squares: u64_at(bytes, 32),
         })
     }
 
@@ -145,9 +150,10 @@ pub fn write_empty(image: &mut [u64], params: &[u8], dims: u32, has_body: bool) 
     bytes[FIXED..FIXED + params.len()].copy_from_slice(params);
 }
 
-/// Stores the number of bits set.
-pub fn set_ones(image: &mut [u64], ones: u64) {
+/// Stores the counters.
+pub fn set_counters(image: &mut [u64], ones: u64, squares: u64) {
     image[3] = ones.to_le();
+    image[4] = squares.to_le();
 }
 
 /// Stores dims.
@@ -208,7 +214,10 @@ pub fn check_image(image: &[u64]) -> Result<()> {
         return Err(corrupt("padding is not zero"));
     }
     if !header.has_body {
-        return if header.ones == 0 { Ok(()) } else { Err(corrupt("it has no members but bits set")) };
+        return match (header.ones, header.squares) {
+            (0, 0) => Ok(()),
+            _ => Err(corrupt("it has no members but bits set")),
+        };
     }
     let sketch_bytes = &bytes[header.words() * 8..header.body_start() * 8];
     if !sketch::is_valid(sketch_bytes) {
@@ -225,6 +234,9 @@ pub fn check_image(image: &[u64]) -> Result<()> {
     let ones: u64 = body.iter().map(|w| u64::from(w.count_ones())).sum();
     if ones != header.ones || ones == 0 {
         return Err(corrupt(format!("{} bits are said to be set, {ones} are", header.ones)));
+    }
+    if header.squares != ilbf::squares(&params, body) {
+        return Err(corrupt("the load of its Blooms is wrong"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! Centred windows (the default) read the Blooms whose bucket meets [y - theta w/2, y + theta w/2], which allows every
 //! real theta. Aligned blocks are the paper's.
 
-use super::params::Params;
+use super::params::{Kind, Params};
 use crate::error::{Error, Result};
 use crate::hash::Buckets;
 use crate::hash::mix::{mix, reduce};
@@ -42,14 +42,34 @@ fn slots(params: &Params, id: u64, mut visit: impl FnMut(u64)) {
     }
 }
 
-/// Writes a member's id into its k Blooms; returns how many bits were new.
-pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> u64 {
-    let mut new = 0;
+/// Writes a member's id into its k Blooms; returns how many bits were new and by how much the squares grew.
+pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u64, u64) {
+    let (mut new, mut squares) = (0, 0);
     for &bucket in &buckets.values {
         let bloom = bucket.rem_euclid(i64::from(params.blooms)) as u64;
-        slots(params, id, |slot| new += super::bits::set(body, bloom * u64::from(params.slots) + slot));
+        let before = ones(params, body, bloom);
+        let mut added = 0;
+        slots(params, id, |slot| added += super::bits::set(body, bloom * u64::from(params.slots) + slot));
+        new += added;
+        squares += added * (2 * before + added);
     }
-    new
+    (new, squares)
+}
+
+/// Bits set in one Bloom.
+fn ones(params: &Params, body: &[u64], bloom: u64) -> u64 {
+    let mut sum = [0u64; MAX_WORDS];
+    let words = (params.slots as usize).div_ceil(64);
+    or_bloom(params, body, bloom, &mut sum[..words]);
+    sum[..words].iter().map(|w| u64::from(w.count_ones())).sum()
+}
+
+/// Sum over all Blooms of their bits set, squared; 0 for other kinds.
+pub fn squares(params: &Params, body: &[u64]) -> u64 {
+    if params.kind != Kind::Ilbf {
+        return 0;
+    }
+    (0..u64::from(params.blooms)).map(|bloom| ones(params, body, bloom).pow(2)).sum()
 }
 
 /// The first bucket and the number of buckets a query reads around one projection.

@@ -75,12 +75,12 @@ impl Engine {
         let id = self.hasher.id(vector, &self.buckets);
         let (front, body) = image.split_at_mut(header.body_start());
         sketch::add(&mut front[header.words()..], id);
-        let new = match self.params.kind {
-            Kind::Dsbf => dsbf::add(&self.params, &self.hasher, &self.buckets, body),
-            Kind::Lsbf => lsbf::add(&self.params, &self.hasher, &self.buckets, &mut self.lsbf, body),
+        let (new, squares) = match self.params.kind {
+            Kind::Dsbf => (dsbf::add(&self.params, &self.hasher, &self.buckets, body), 0),
+            Kind::Lsbf => (lsbf::add(&self.params, &self.hasher, &self.buckets, &mut self.lsbf, body), 0),
             Kind::Ilbf => ilbf::add(&self.params, &self.buckets, id, body),
         };
-        header::set_ones(image, header.ones + new);
+        header::set_counters(image, header.ones + new, header.squares + squares);
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Engine {
             }
             Kind::Ilbf => {
                 ilbf::check_theta(params, theta)?;
-                let level = theory::ilbf::fill_level(params, header.ones);
+                let level = theory::ilbf::fill_level(params, header.ones, header.squares);
                 if self.plan.0 != level {
                     self.plan = (level, theory::ilbf::VotePlan::new(params, level));
                 }
@@ -153,9 +153,8 @@ impl Engine {
         }
         let body = &image[header.body_start()..];
         let (params, buckets, counters) = (&self.params, &self.buckets, &mut self.counters);
-        Ok(theory::ilbf::estimate_distance(params, header.ones, |theta| {
-            ilbf::votes(params, buckets, body, theta, counters)
-        }))
+        let level = theory::ilbf::fill_level(params, header.ones, header.squares);
+        Ok(theory::ilbf::estimate_distance(params, level, |theta| ilbf::votes(params, buckets, body, theta, counters)))
     }
 }
 
@@ -185,6 +184,8 @@ pub struct Facts {
     pub params: Params,
     pub dims: u32,
     pub ones: u64,
+    /// ILBF: sum over all Blooms of their bits set, squared.
+    pub squares: u64,
     /// Share of the array's bits that are set.
     pub fill: f64,
     /// Share of the verification filter's bits that are set.
@@ -201,6 +202,7 @@ impl Facts {
         let mut facts = Facts {
             dims: header.dims,
             ones: header.ones,
+            squares: header.squares,
             fill: 0.0,
             verify_fill: 0.0,
             members: 0,
@@ -251,7 +253,7 @@ impl Owned {
     }
 
     /// Merges another filter into this one.
-    pub fn merge(&mut self, other: &Owned) {
+    pub fn merge(&mut self, params: &Params, other: &Owned) {
         let theirs = header::header_of(&other.image);
         if !theirs.has_body {
             return;
@@ -260,12 +262,12 @@ impl Owned {
             self.image.clone_from(&other.image);
             return;
         }
-        merge(&mut self.image, &other.image, |_| {});
+        merge(params, &mut self.image, &other.image, |_| {});
     }
 }
 
 /// Merges an image with a body into another that hashes alike. `pause` is called now and then, for interrupts.
-pub fn merge(image: &mut [u64], other: &[u64], mut pause: impl FnMut(usize)) {
+pub fn merge(params: &Params, image: &mut [u64], other: &[u64], mut pause: impl FnMut(usize)) {
     const CHUNK: usize = 1 << 16;
     let header = header::header_of(image);
     sketch::merge(&mut image[header.words()..header.body_start()], &other[header.words()..header.body_start()]);
@@ -275,7 +277,8 @@ pub fn merge(image: &mut [u64], other: &[u64], mut pause: impl FnMut(usize)) {
         ones += bits::merge(to, from);
         pause(i);
     }
-    header::set_ones(image, ones);
+    let squares = ilbf::squares(params, &image[body..]);
+    header::set_counters(image, ones, squares);
 }
 
 /// Whether vectors of this filter have dims that must be known before hashing.

@@ -109,6 +109,16 @@ impl Metric {
         })
     }
 
+    /// The distance that vectors without any relation have.
+    pub fn unrelated(self) -> f64 {
+        match self {
+            Metric::Hamming => 0.5,
+            Metric::Cosine => 1.0,
+            Metric::Jaccard => 0.95,
+            Metric::L2 | Metric::L1 => f64::INFINITY,
+        }
+    }
+
     /// The largest distance two vectors can have.
     pub fn largest(self) -> f64 {
         match self {
@@ -177,6 +187,11 @@ impl Params {
     /// Bits of one table's partition (DSBF, LSBF).
     pub fn partition(&self) -> u64 {
         self.bits / u64::from(self.tables)
+    }
+
+    /// Whether the bits of a tuple are its position: V = [m'] in the DSBF paper.
+    pub fn is_natural(&self) -> bool {
+        self.family.is_binary() && self.hashes < 63 && self.partition() == 1 << self.hashes
     }
 
     /// Words of the array, without the verification filter.

@@ -12,7 +12,8 @@ use crate::vector::Vector;
 pub struct Projection {
     /// One row a function, padded with zeros.
     matrix: Vec<f32>,
-    /// Offsets in units of the width, in [0, 1).
+    /// Offsets in units of the width: within a bucket, or for the ILBF anywhere among its Blooms, so that projections
+    /// of data that spread little do not all crowd the same ones.
     offsets: Vec<f64>,
     width: f64,
     dims: usize,
@@ -32,7 +33,7 @@ impl Projection {
         for table in 0..tables {
             let mut stream = Stream::new(params.seed, table as u64);
             for hash in 0..hashes {
-                offsets.push(stream.uniform());
+                offsets.push(stream.uniform() * f64::from(params.blooms.max(1)));
                 for value in &mut matrix[(table * hashes + hash) * row..][..dims] {
                     *value = match params.family {
                         Family::Cauchy => stream.cauchy(),

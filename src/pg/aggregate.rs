@@ -94,17 +94,18 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     if !a.has_body {
         return Ok(image::datum(theirs));
     }
+    let params = header::decode_params(header::params_of(ours))?;
     let pause = |_| {
         pgrx::check_for_interrupts!();
     };
     match state {
         Some(image) => {
-            merge(image, theirs, pause);
+            merge(&params, image, theirs, pause);
             Ok(first)
         }
         None => {
             let image = image::copy(ours);
-            merge(image, theirs, pause);
+            merge(&params, image, theirs, pause);
             Ok(image::datum(image))
         }
     }

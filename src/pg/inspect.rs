@@ -25,7 +25,7 @@ fn votes(facts: &Facts) -> u32 {
         Kind::Dsbf => dsbf::threshold(params, 1.0),
         Kind::Lsbf => params.tables,
         Kind::Ilbf if facts.ones == 0 => params.votes,
-        Kind::Ilbf => ilbf::VotePlan::new(params, ilbf::fill_level(params, facts.ones)).votes(1.0),
+        Kind::Ilbf => ilbf::VotePlan::new(params, ilbf::fill_level(params, facts.ones, facts.squares)).votes(1.0),
     }
 }
 

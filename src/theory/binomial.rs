@@ -19,20 +19,45 @@ pub fn pmf(n: u32, p: f64, k: u32) -> f64 {
 /// P(Bin(n, p) >= k).
 pub fn at_least(n: u32, p: f64, k: u32) -> f64 {
     // The shorter side is summed, so that small tails keep their digits.
-    if f64::from(k) > f64::from(n) * p {
-        (k..=n).map(|j| pmf(n, p, j)).sum::<f64>().min(1.0)
-    } else {
-        (1.0 - (0..k.min(n + 1)).map(|j| pmf(n, p, j)).sum::<f64>()).max(0.0)
-    }
+    if f64::from(k) > f64::from(n) * p { upper(n, p, k) } else { (1.0 - lower(n, p, k)).max(0.0) }
 }
 
 /// P(Bin(n, p) < k), exact in the small tail.
 pub fn below(n: u32, p: f64, k: u32) -> f64 {
-    if f64::from(k) > f64::from(n) * p {
-        (1.0 - at_least(n, p, k)).max(0.0)
-    } else {
-        (0..k.min(n + 1)).map(|j| pmf(n, p, j)).sum::<f64>().min(1.0)
+    if f64::from(k) > f64::from(n) * p { (1.0 - upper(n, p, k)).max(0.0) } else { lower(n, p, k) }
+}
+
+/// Sums from k up; beyond the mode each term is smaller than the one before.
+fn upper(n: u32, p: f64, k: u32) -> f64 {
+    if k > n || p <= 0.0 {
+        return f64::from(u8::from(k == 0));
     }
+    let (odds, mut term, mut sum) = (p / (1.0 - p), pmf(n, p, k), 0.0);
+    for j in k..=n {
+        sum += term;
+        term *= odds * f64::from(n - j) / f64::from(j + 1);
+        if term < sum * 1e-17 {
+            break;
+        }
+    }
+    sum.min(1.0)
+}
+
+/// Sums from k - 1 down.
+fn lower(n: u32, p: f64, k: u32) -> f64 {
+    if k == 0 || p >= 1.0 {
+        return f64::from(u8::from(k > n));
+    }
+    let last = (k - 1).min(n);
+    let (odds, mut term, mut sum) = ((1.0 - p) / p, pmf(n, p, last), 0.0);
+    for j in (0..=last).rev() {
+        sum += term;
+        term *= odds * f64::from(j) / f64::from(n - j + 1);
+        if term < sum * 1e-17 {
+            break;
+        }
+    }
+    sum.min(1.0)
 }
 
 /// The distribution of the number of successes of independent trials with these probabilities.

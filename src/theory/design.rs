@@ -113,27 +113,14 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
     Ok((params, dims))
 }
 
-/// Where nothing is said about far: a multiple of near that the kind can tell from near, short of what unrelated
-/// vectors have.
+/// Where nothing is said about far: a little less than what unrelated vectors have, or, where distances have no upper
+/// end, a multiple of near that the kind can tell from near.
 fn default_far(kind: Kind, metric: Metric, near: f64) -> f64 {
-    let times = match metric {
-        Metric::Hamming => 8.0,
-        Metric::Cosine => 16.0,
-        Metric::Jaccard => 4.0,
-        Metric::L2 | Metric::L1 if kind == Kind::Lsbf => 20.0,
-        Metric::L2 | Metric::L1 => 8.0,
-    };
-    let far = (times * near).min(unrelated(metric));
-    if far > near { far } else { (near + metric.largest()) / 2.0 }
-}
-
-/// The distance that vectors without any relation have.
-fn unrelated(metric: Metric) -> f64 {
     match metric {
-        Metric::Hamming => 0.5,
-        Metric::Cosine => 1.0,
-        Metric::Jaccard => 0.95,
-        Metric::L2 | Metric::L1 => f64::INFINITY,
+        Metric::L2 | Metric::L1 if kind == Kind::Lsbf => 20.0 * near,
+        Metric::L2 | Metric::L1 => 8.0 * near,
+        bounded if near < 0.6 * bounded.unrelated() => 0.8 * bounded.unrelated(),
+        bounded => (near + bounded.largest()) / 2.0,
     }
 }
 
@@ -201,11 +188,23 @@ fn dsbf_partition(params: &Params) -> u64 {
     natural.min(hashed)
 }
 
+/// The chance that others set a bit, at full capacity.
+fn array_fill(params: &Params) -> f64 {
+    let members = params.capacity as f64;
+    let fill = if params.is_natural() {
+        collision::distinct(params, members) / params.partition() as f64
+    } else {
+        bloom::fill(collision::distinct(params, members), 1.0, params.partition() as f64)
+    };
+    collision::foreign(params, fill, members)
+}
+
 /// The fewest tables with at most 1 % of either error at near and far; the most that are reasonable otherwise.
 fn dsbf_tables(params: &Params, partition: u64) -> u32 {
     const MOST: u32 = 64;
-    let fill = bloom::fill(params.capacity as f64, 1.0, partition as f64);
-    let q = |distance: f64| 1.0 - (1.0 - collision::tuple(params, distance)) * (1.0 - fill);
+    let sized = Params { tables: 1, bits: partition, ..params.clone() };
+    let foreign = array_fill(&sized);
+    let q = |distance: f64| 1.0 - (1.0 - collision::tuple(params, distance)) * (1.0 - foreign);
     let good = |tables: u32| {
         let needed = threshold(&Params { tables, ..params.clone() }, 1.0);
         binomial::below(tables, q(params.near), needed) <= 0.01
@@ -241,8 +240,8 @@ fn design_lsbf(params: &mut Params, spec: &Spec) -> Result<()> {
     let mut best: Option<(f64, Params)> = None;
     for width in widths(params, spec) {
         for tables in tables.clone() {
-            let partition = lsbf_partition(params, spec, tables)?;
             for hashes in hashes.clone() {
+                let partition = lsbf_partition(&Params { hashes, ..params.clone() }, spec, tables)?;
                 let trial = Params { width, tables, hashes, bits: partition * u64::from(tables), ..params.clone() };
                 let cost = lsbf_cost(&trial);
                 if best.as_ref().is_none_or(|(c, _)| cost < *c) {
@@ -259,7 +258,9 @@ fn design_lsbf(params: &mut Params, spec: &Spec) -> Result<()> {
 
 fn lsbf_partition(params: &Params, spec: &Spec, tables: u32) -> Result<u64> {
     let given = whole_bits(spec, tables)?.map(|bits| bits / u64::from(tables));
-    Ok(given.unwrap_or((LSBF_LOAD * params.capacity as f64).ceil().max(64.0) as u64))
+    let hashed = (LSBF_LOAD * params.capacity as f64).ceil().max(64.0) as u64;
+    let natural = if params.family.is_binary() && params.hashes < 63 { 1 << params.hashes } else { u64::MAX };
+    Ok(given.unwrap_or(hashed.min(natural)))
 }
 
 /// f_balance at near and far, with a small price for time and space so that ties go to the smaller filter.
@@ -272,11 +273,13 @@ fn lsbf_cost(params: &Params) -> f64 {
             f64::from(params.bloom_hashes),
         ),
     };
-    let fill = lsbf::Fill { array: bloom::fill(capacity, 1.0, params.partition() as f64), verify };
+    let fill = lsbf::Fill { array: array_fill(params), verify, members: capacity };
     let accepted = |distance: f64| lsbf::acceptance_at(params, fill, distance, 1.0);
-    // Real members are not infinitely far from each other: one at far, the others at twice that.
-    let beyond = (2.0 * params.far).min(unrelated(params.metric)).max(params.far);
-    let others = capacity * lsbf::parts(params, fill, beyond, 1.0).0;
+    // Where distances have no upper end, unrelated members are still not infinitely far: twice as far as far.
+    let others = match params.metric.unrelated().is_finite() {
+        true => 0.0,
+        false => capacity * lsbf::parts(params, fill, 2.0 * params.far, 1.0).0,
+    };
     balance(LAMBDA, (accepted(params.far) + others).min(1.0), 1.0 - accepted(params.near))
         + 1e-4 * f64::from(params.tables)
         + 1e-5 * f64::from(params.tables * params.hashes)

@@ -11,14 +11,20 @@ use crate::hash::rng::Stream;
 
 /// Draws of the k loads that a choice of votes is based on, and that a predicted rate is based on.
 const DRAWS: u32 = 64;
-const RATE_DRAWS: u32 = 1024;
+const RATE_DRAWS: u32 = 512;
 /// Levels of fill a factor of e apart.
 const LEVELS: f64 = 16.0;
 const LEVEL_ZERO: f64 = 1024.0;
 
-/// The fill of a filter, rounded to a level: votes change with it, not with every bit.
-pub fn fill_level(params: &Params, ones: u64) -> u64 {
-    let fill = ones as f64 / params.bits as f64;
+/// The fill of the Blooms that a query meets. Members do not spread evenly, and a query like a member meets a Bloom as
+/// often as members do: the mean is weighted with the fill itself.
+pub fn met_fill(params: &Params, ones: u64, squares: u64) -> f64 {
+    squares as f64 / (ones as f64 * f64::from(params.slots))
+}
+
+/// That fill rounded to a level: votes change with it, not with every bit.
+pub fn fill_level(params: &Params, ones: u64, squares: u64) -> u64 {
+    let fill = met_fill(params, ones, squares);
     (libm::log(fill) * LEVELS + LEVEL_ZERO).round().max(1.0) as u64
 }
 
@@ -26,7 +32,8 @@ fn level_fill(level: u64) -> f64 {
     libm::exp((level as f64 - LEVEL_ZERO) / LEVELS).min(1.0)
 }
 
-/// Foreign objects in one Bloom: fill = 1 - exp(-load k'/u).
+/// Foreign objects in one Bloom: fill = 1 - exp(-load k'/u). The one object that a Bloom is met for is not foreign, but
+/// its share of the fill is small where it matters.
 fn load(params: &Params, fill: f64) -> f64 {
     -libm::log1p(-fill.min(1.0 - 1e-12)) * f64::from(params.slots) / f64::from(params.bloom_hashes)
 }
@@ -168,18 +175,18 @@ impl VotePlan {
 /// P(accepted) with the nearest member at `distance`.
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let params = &facts.params;
-    let plan = VotePlan::new(params, fill_level(params, facts.ones));
+    let plan = VotePlan::new(params, fill_level(params, facts.ones, facts.squares));
     let rate = |theta: f64, votes: u32| {
         let found = binomial::at_least(params.tables, hit(params, distance, theta), votes);
-        let foreign = background(params, facts.fill, theta, RATE_DRAWS)[votes as usize];
+        let foreign =
+            background(params, met_fill(params, facts.ones, facts.squares), theta, RATE_DRAWS)[votes as usize];
         found + (1.0 - found) * foreign
     };
     plan.deciding(theta).into_iter().map(|(theta, votes)| rate(theta, votes)).fold(0.0, f64::max)
 }
 
 /// The distance that explains best how the votes grow with theta; none where they stay within what strangers reach.
-pub fn estimate_distance(params: &Params, ones: u64, mut votes: impl FnMut(f64) -> u32) -> Option<f64> {
-    let level = fill_level(params, ones);
+pub fn estimate_distance(params: &Params, level: u64, mut votes: impl FnMut(f64) -> u32) -> Option<f64> {
     let fill = level_fill(level);
     let plan = VotePlan::new(params, level);
     let mut seen: Vec<(f64, u32)> = Vec::new();

@@ -11,10 +11,11 @@ use crate::filter::params::{Family, Params};
 /// What acceptance depends on besides the parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
-    /// Share of the array's bits set.
+    /// Chance that others set a bit of the array.
     pub array: f64,
     /// False positive rate of the verification filter; 1 without one.
     pub verify: f64,
+    pub members: f64,
 }
 
 impl Fill {
@@ -23,7 +24,8 @@ impl Fill {
             0 => 1.0,
             _ => libm::pow(facts.verify_fill, f64::from(facts.params.bloom_hashes)),
         };
-        Fill { array: facts.fill, verify }
+        let members = facts.members as f64;
+        Fill { array: collision::foreign(&facts.params, facts.fill, members), verify, members }
     }
 }
 
@@ -45,10 +47,12 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
 /// P(accepted by what one member at `distance` wrote, and what others wrote).
 pub fn acceptance_at(params: &Params, fill: Fill, distance: f64, theta: f64) -> f64 {
     let (found, foreign) = parts(params, fill, distance, theta);
-    (found + (1.0 - found) * foreign).clamp(0.0, 1.0)
+    // Any of the unrelated members may agree in all tables by chance.
+    let others = (fill.members * parts(params, fill, params.metric.unrelated(), theta).0).min(1.0);
+    1.0 - (1.0 - found) * (1.0 - foreign) * (1.0 - others)
 }
 
-/// P(accepted by what the member at `distance` wrote), P(accepted by what others wrote otherwise).
+/// P(accepted by what the member at `distance` wrote), P(accepted by what several others wrote).
 pub fn parts(params: &Params, fill: Fill, distance: f64, theta: f64) -> (f64, f64) {
     let (tables, hashes) = (f64::from(params.tables), f64::from(params.hashes));
     let steps = steps(params, theta);
@@ -56,7 +60,7 @@ pub fn parts(params: &Params, fill: Fill, distance: f64, theta: f64) -> (f64, f6
     let r = collision::adjacent(params.family, distance, params.width, steps);
     let own = libm::pow(p, hashes);
     let one_off = hashes * libm::pow(p, hashes - 1.0) * r;
-    let Fill { array: f, verify: e } = fill;
+    let Fill { array: f, verify: e, .. } = fill;
 
     // Found by what the member itself wrote. The literal rule looks at neighbours only where the bit is missing.
     let reachable = if params.robust || params.verify_bits == 0 { 1.0 } else { 1.0 - f };

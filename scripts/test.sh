@@ -19,7 +19,8 @@ wanted() { [[ " $STAGES " == *" $1 "* ]]; }
 stage() {
   local name=$1 counter=$2 log start status=0 ok bad
   shift 2
-  log=$logs/${name//[^a-z0-9]/-}.log
+  log=${name,,}
+  log=$logs/${log//[^a-z0-9]/-}.log
   start=$(now)
   printf '%-40s' "$name"
   "$@" >"$log" 2>&1 || status=$?

@@ -138,9 +138,13 @@ server_psql() {
   "$PGBIN/psql" -X -q -h "$(server_dir "$name")" -U postgres -v ON_ERROR_STOP=1 "$@"
 }
 
-# server_query NAME SQL [DATABASE]
+# server_query NAME SQL [DATABASE]: the bare result. An error ends the script, except within the arguments of a
+# command; there two errors must not look equal.
 server_query() {
-  server_psql "$1" -At -d "${3:-postgres}" -c "$2"
+  server_psql "$1" -At -d "${3:-postgres}" -c "$2" || {
+    echo "failed query $BASHPID.$RANDOM"
+    return 1
+  }
 }
 
 # server_run PROGRAM NAME ARGS...: createdb, pg_dump, ... of the private server

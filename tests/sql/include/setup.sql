@@ -27,16 +27,20 @@ CREATE FUNCTION random_bits(name text, bits int) RETURNS varbit IMMUTABLE LANGUA
   FROM generate_series(0, (bits - 1) / 128) AS i
 $$;
 
--- The same bits with exactly `flips` of them changed, spread evenly from a place that depends on the name.
+-- The same bits with exactly `flips` of them changed, at places that look random and depend on the name.
 CREATE FUNCTION flip_bits(vector varbit, flips int, name text DEFAULT '') RETURNS varbit IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
-  bits int := length(vector);
-  start int := ('x' || left(md5(name), 7))::bit(28)::int % bits;
+  original varbit := vector;
   place int;
+  draw int := 0;
 BEGIN
-  FOR i IN 0 .. flips - 1 LOOP
-    place := (start + i * bits::bigint / flips) % bits;
-    vector := set_bit(vector::bit varying, place, 1 - get_bit(vector, place));
+  WHILE flips > 0 LOOP
+    place := ('x' || left(md5(name || ' ' || draw), 7))::bit(28)::int % length(vector);
+    draw := draw + 1;
+    IF get_bit(vector, place) = get_bit(original, place) THEN
+      vector := set_bit(vector, place, 1 - get_bit(vector, place));
+      flips := flips - 1;
+    END IF;
   END LOOP;
   RETURN vector;
 END

@@ -21,12 +21,24 @@ fn integrated_cdf(family: Family, s: f64, c: f64) -> f64 {
 
 /// P(the second vector's bucket is `shift` buckets away): projections at distance `c`, buckets of `width`.
 fn shifted(family: Family, c: f64, width: f64, shift: f64) -> f64 {
-    if c <= 0.0 {
+    // In units of the width; beyond these ends the differences below would be all rounding.
+    let c = c / width;
+    if c < 1e-9 {
         return f64::from(u8::from(shift == 0.0));
     }
+    if c > 1e6 {
+        return flat(family, c);
+    }
     let g = |s: f64| integrated_cdf(family, s, c);
-    let x = shift * width;
-    ((g(x + width) - 2.0 * g(x) + g(x - width)) / width).clamp(0.0, 1.0)
+    (g(shift + 1.0) - 2.0 * g(shift) + g(shift - 1.0)).clamp(0.0, 1.0)
+}
+
+/// The density of a projection at its middle: P(a given bucket) where buckets are narrow.
+fn flat(family: Family, c: f64) -> f64 {
+    match family {
+        Family::Cauchy => 1.0 / (PI * c),
+        _ => density(0.0) / c,
+    }
 }
 
 /// P(two vectors at `distance` have the same hash).
@@ -82,16 +94,16 @@ pub fn distinct(params: &Params, members: f64) -> f64 {
 
 /// P(a bucket meets the window of theta widths centred on the query), at distance `c`.
 pub fn window(family: Family, c: f64, width: f64, theta: f64) -> f64 {
-    if c <= 0.0 {
+    let c = c / width;
+    if c < 1e-9 {
         return 1.0;
     }
-    if !c.is_finite() {
-        return 0.0;
+    if c > 1e6 * theta.max(1.0) {
+        return ((theta + 1.0) * flat(family, c)).min(1.0);
     }
     // H(s) = integral of P(|c X| <= s); P = 2 CDF - 1, so H = 2 G - s.
     let h = |s: f64| 2.0 * integrated_cdf(family, s, c) - s;
-    let a = theta * width / 2.0;
-    ((h(a + width) - h(a)) / width).clamp(0.0, 1.0)
+    (h(theta / 2.0 + 1.0) - h(theta / 2.0)).clamp(0.0, 1.0)
 }
 
 /// P(same bucket) of the paper's function, buckets taken modulo `blooms` (ILBF, Theorem 1, exact).

@@ -15,7 +15,7 @@ CREATE TABLE vectors AS
   SELECT id, ('x' || md5('a' || id) || md5('b' || id))::bit(256) AS v FROM generate_series(1, 1000) AS id;
 CREATE TABLE times AS SELECT id FROM generate_series(1, 1000) AS id;
 CREATE TABLE filters AS
-  SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 100000, near => 0.02, far => 0.4)) AS f FROM vectors;
+  SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 10000, near => 0.02, far => 0.4)) AS f FROM vectors;
 CREATE TABLE small AS
   SELECT lsbf_add(dsbf_new(dims => 256, capacity => 10, near => 0.02, far => 0.4), v) AS f FROM vectors;
 VACUUM ANALYZE vectors, times, filters, small;
@@ -40,7 +40,7 @@ assert_flat() {
 kb=$(grown "SELECT string_agg('12345678', '') FROM vectors, TIMES")
 assert_at_most "8 bytes a call would be noticed ($kb kB)" 4096 "$kb"
 
-prototype="dsbf_new(dims => 256, capacity => 100000, near => 0.02, far => 0.4)"
+prototype="dsbf_new(dims => 256, capacity => 10000, near => 0.02, far => 0.4)"
 assert_flat "approx_member, filter from a table" \
   "SELECT count(*) FROM filters, vectors, TIMES AND approx_member(f, v)"
 assert_flat "approx_member, filter from a subquery" \
@@ -52,6 +52,6 @@ assert_flat "approx_votes, vector of another type" \
 assert_flat "lsbf_agg" \
   "SELECT lsbf_kind(lsbf_agg(v, $prototype)) FROM vectors, TIMES"
 assert_flat "lsbf_agg, ten groups" \
-  "SELECT lsbf_kind(lsbf_agg(v, ${prototype/100000/100})) FROM vectors, TIMES GROUP BY vectors.id % 10"
+  "SELECT lsbf_kind(lsbf_agg(v, ${prototype/10000/100})) FROM vectors, TIMES GROUP BY vectors.id % 10"
 assert_flat "lsbf_union_agg" \
   "SELECT lsbf_kind(lsbf_union_agg(f)) FROM small, TIMES"

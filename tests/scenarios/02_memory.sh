@@ -40,13 +40,14 @@ assert_flat() {
 kb=$(grown "SELECT string_agg('12345678', '') FROM vectors, TIMES")
 assert_at_most "8 bytes a call would be noticed ($kb kB)" 4096 "$kb"
 
+# The calls stand in the target list, above the join: as conditions they would be made once a vector.
 prototype="dsbf_new(dims => 256, capacity => 10000, near => 0.02, far => 0.4)"
 assert_flat "approx_member, filter from a table" \
-  "SELECT count(*) FROM filters, vectors, TIMES AND approx_member(f, v)"
+  "SELECT sum(approx_member(f, v)::int) FROM filters, vectors, TIMES"
 assert_flat "approx_member, filter from a subquery" \
-  "SELECT count(*) FROM vectors, TIMES AND approx_member((SELECT f FROM filters), v)"
+  "SELECT sum(approx_member((SELECT f FROM filters), v)::int) FROM vectors, TIMES"
 assert_flat "approx_member, filter a constant" \
-  "SELECT count(*) FROM vectors, TIMES AND approx_member($prototype, v)"
+  "SELECT sum(approx_member($prototype, v)::int) FROM vectors, TIMES"
 assert_flat "approx_votes, vector of another type" \
   "SELECT sum(approx_votes(f, v::varbit)) FROM filters, vectors, TIMES"
 assert_flat "lsbf_agg" \

@@ -11,7 +11,7 @@ use crate::hash::rng::Stream;
 
 /// Draws of the k loads that a choice of votes is based on, and that a predicted rate is based on.
 const DRAWS: u32 = 64;
-const RATE_DRAWS: u32 = 512;
+const RATE_DRAWS: u32 = 256;
 /// Levels of fill a factor of e apart.
 const LEVELS: f64 = 16.0;
 const LEVEL_ZERO: f64 = 1024.0;
@@ -53,37 +53,54 @@ pub fn hit(params: &Params, c: f64, theta: f64) -> f64 {
     }
 }
 
-fn poisson(stream: &mut Stream, mean: f64) -> f64 {
-    if mean > 50.0 {
-        return (mean + mean.sqrt() * stream.gaussian()).round().max(0.0);
-    }
-    let limit = libm::exp(-mean);
-    let (mut count, mut product) = (0.0, stream.uniform());
-    while product > limit {
-        product *= stream.uniform();
-        count += 1.0;
-    }
-    count
+/// The cumulative law of Poisson(mean), up to where nothing is left.
+fn poisson_law(mean: f64) -> Vec<f64> {
+    let last = (mean + 10.0 * libm::sqrt(mean) + 10.0) as usize;
+    let mut sum = 0.0;
+    let term = |n: usize| libm::exp(n as f64 * libm::log(mean) - mean - libm::lgamma(n as f64 + 1.0));
+    let law = (0..=last).map(|n| {
+        sum += term(n);
+        sum
+    });
+    law.collect()
 }
 
 /// P(unrelated objects alone give at least v votes), for every v from 0 to k.
 pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64> {
     let tables = params.tables as usize;
-    let mean = load(params, fill) * reads(params, theta);
+    // Beyond this load every slot is taken in any case.
+    let full = 64.0 * f64::from(params.slots);
+    let mean = (load(params, fill) * reads(params, theta)).clamp(1e-300, full);
+    let law = poisson_law(mean);
     let empty = 1.0 - f64::from(params.bloom_hashes) / f64::from(params.slots);
+    let fill_of: Vec<f64> = (0..=law.len()).map(|n| 1.0 - libm::pow(empty, n as f64)).collect();
     let mut stream = Stream::new(u64::from(params.tables), 1);
     let mut rates = vec![0.0; tables + 1];
     let mut fills = vec![0.0; tables];
     for _ in 0..draws {
-        fills.iter_mut().for_each(|f| *f = 1.0 - libm::pow(empty, poisson(&mut stream, mean)));
+        fills.iter_mut().for_each(|f| {
+            let u = stream.uniform();
+            *f = fill_of[law.partition_point(|&p| p <= u)];
+        });
         let mut tail = 0.0;
         for (votes, p) in binomial::poisson_binomial(&fills).into_iter().enumerate().rev() {
             tail += p;
-            rates[votes] += binomial::at_least(params.slots, tail.min(1.0), params.bloom_hashes);
+            rates[votes] += at_least_k(params, tail.min(1.0));
         }
     }
     rates.iter_mut().for_each(|r| *r = (*r / f64::from(draws)).min(1.0));
     rates
+}
+
+/// P(at least k' of u slots), each with this probability; what is practically 0 or 1 is not computed.
+fn at_least_k(params: &Params, slot: f64) -> f64 {
+    if slot < 1e-8 {
+        0.0
+    } else if slot > 0.99 {
+        1.0
+    } else {
+        binomial::at_least(params.slots, slot, params.bloom_hashes)
+    }
 }
 
 /// The votes that minimise 0.3 FPR + 0.7 FNR: a near vector is at theta x near, a far one at theta x far.

@@ -14,6 +14,7 @@ use crate::theory;
 use crate::vector::Vector;
 use header::Header;
 use params::{Family, Kind, Params};
+use std::collections::BTreeMap;
 
 /// A filter's functions, ready to use, with the memory a row needs. Made once for all filters that hash alike.
 pub struct Engine {
@@ -27,8 +28,9 @@ pub struct Engine {
     counters: Box<ilbf::Counters>,
     /// The threshold found last, with the theta it was found for (DSBF).
     threshold: (f64, u32),
-    /// The votes asked for at each theta, with the fill they were found for (ILBF).
-    plan: (u64, theory::ilbf::VotePlan),
+    /// The votes asked for at each theta, by the level of fill they were found for (ILBF): filters that hash alike
+    /// are asked in turn. A few hundred levels cover every fill there is.
+    plans: BTreeMap<u64, theory::ilbf::VotePlan>,
 }
 
 impl Engine {
@@ -44,7 +46,7 @@ impl Engine {
             lsbf: lsbf::Scratch::default(),
             counters: Box::default(),
             threshold: (0.0, 0),
-            plan: (0, theory::ilbf::VotePlan::default()),
+            plans: BTreeMap::new(),
         })
     }
 
@@ -108,11 +110,9 @@ impl Engine {
             Kind::Ilbf => {
                 ilbf::check_theta(params, theta)?;
                 let level = theory::ilbf::fill_level(params, header.ones, header.squares);
-                if self.plan.0 != level {
-                    self.plan = (level, theory::ilbf::VotePlan::new(params, level));
-                }
+                let plan = self.plans.entry(level).or_insert_with(|| theory::ilbf::VotePlan::new(params, level));
                 let (buckets, counters) = (&self.buckets, &mut self.counters);
-                self.plan.1.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, counters))
+                plan.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, counters))
             }
         })
     }

@@ -5,7 +5,7 @@
 //! Centred windows (the default) read the Blooms whose bucket meets [y - theta w/2, y + theta w/2], which allows every
 //! real theta. Aligned blocks are the paper's.
 
-use super::params::{Kind, Params};
+use super::params::{Kind, Params, shown};
 use crate::error::{Error, Result};
 use crate::hash::Buckets;
 use crate::hash::mix::{mix, reduce};
@@ -90,7 +90,7 @@ fn window(params: &Params, bucket: i64, inside: f64, theta: f64) -> (u64, u64) {
 /// Aligned blocks are defined for whole theta only.
 pub fn check_theta(params: &Params, theta: f64) -> Result<()> {
     if params.aligned && theta.fract() != 0.0 {
-        return Err(Error::parameter(format!("theta must be a whole number for aligned blooms, not {theta}"))
+        return Err(Error::parameter(format!("theta must be a whole number for aligned blooms, not {}", shown(theta)))
             .with_hint("build the filter without blooms_aligned to ask for any theta"));
     }
     Ok(())

@@ -166,6 +166,15 @@ fn check(holds: bool, message: impl FnOnce() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::parameter(message())) }
 }
 
+/// A number as PostgreSQL prints it, for messages.
+pub fn shown(value: f64) -> String {
+    match value {
+        _ if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        _ if value != 0.0 && !(1e-4..1e15).contains(&value.abs()) => format!("{value:e}"),
+        _ => format!("{value}"),
+    }
+}
+
 /// Checks an integer parameter against its bounds.
 pub fn in_range(name: &str, value: u64, low: u64, high: u64) -> Result<()> {
     check((low..=high).contains(&value), || format!("{name} must be between {low} and {high}, not {value}"))
@@ -174,7 +183,7 @@ pub fn in_range(name: &str, value: u64, low: u64, high: u64) -> Result<()> {
 /// Checks theta.
 pub fn check_theta(theta: f64) -> Result<()> {
     check(theta > 0.0 && theta <= limits::MAX_THETA, || {
-        format!("theta must be greater than 0 and at most {}, not {theta}", limits::MAX_THETA)
+        format!("theta must be greater than 0 and at most {}, not {}", limits::MAX_THETA, shown(theta))
     })
 }
 
@@ -213,26 +222,28 @@ impl Params {
         in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
         in_range("tables", u64::from(self.tables), 1, u64::from(limits::MAX_TABLES))?;
         in_range("hashes", u64::from(self.hashes), 1, u64::from(limits::MAX_HASHES))?;
-        in_range("votes", u64::from(self.votes), 0, u64::from(self.tables))?;
+        check(self.votes <= self.tables, || {
+            format!("votes must be at most tables, but votes is {} and tables is {}", self.votes, self.tables)
+        })?;
         let largest = self.metric.largest();
         check(self.near.is_finite() && self.near > 0.0 && self.near < largest, || match largest.is_finite() {
             true => format!(
                 "near must be greater than 0 and less than {largest} for {}, not {}",
                 self.metric.name(),
-                self.near
+                shown(self.near)
             ),
-            false => format!("near must be a finite number greater than 0, not {}", self.near),
+            false => format!("near must be a finite number greater than 0, not {}", shown(self.near)),
         })?;
         check(self.far.is_finite() && self.far <= largest, || match largest.is_finite() {
-            true => format!("far must be at most {largest} for {}, not {}", self.metric.name(), self.far),
-            false => format!("far must be finite, not {}", self.far),
+            true => format!("far must be at most {largest} for {}, not {}", self.metric.name(), shown(self.far)),
+            false => format!("far must be finite, not {}", shown(self.far)),
         })?;
         check(self.near < self.far, || {
-            format!("near must be less than far, but near is {} and far is {}", self.near, self.far)
+            format!("near must be less than far, but near is {} and far is {}", shown(self.near), shown(self.far))
         })?;
         if self.family.has_width() {
             check(self.width.is_finite() && self.width > 0.0, || {
-                format!("width must be a finite number greater than 0, not {}", self.width)
+                format!("width must be a finite number greater than 0, not {}", shown(self.width))
             })?;
         } else {
             check(self.width == 0.0, || format!("width has no meaning for {}", self.metric.name()))?;
@@ -279,7 +290,9 @@ impl Params {
                 in_range("overflow", u64::from(self.overflow), 0, u64::from(limits::MAX_OVERFLOW))?;
                 check(self.votes == 0, || format!("votes has no meaning for {name}"))?;
                 if self.verify_bits > 0 {
-                    in_range("verify_bits", self.verify_bits, 64, u64::MAX)?;
+                    check(self.verify_bits >= 64, || {
+                        format!("verify_bits must be 0 or at least 64, not {}", self.verify_bits)
+                    })?;
                     in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(limits::MAX_BLOOM_HASHES))?;
                 } else {
                     check(self.bloom_hashes == 0, || "bloom_hashes needs a verification filter".into())?;
@@ -310,24 +323,14 @@ impl Params {
         if self.family != other.family {
             return Some(("alphabet", self.family.name().into(), other.family.name().into()));
         }
-        compare!(
-            seed,
-            tables,
-            hashes,
-            width,
-            bits,
-            verify_bits,
-            bloom_hashes,
-            overflow,
-            robust,
-            blooms,
-            slots,
-            aligned,
-            votes,
-            near,
-            far,
-            capacity
-        );
+        if self.seed != other.seed {
+            return Some(("seed", (self.seed as i64).to_string(), (other.seed as i64).to_string()));
+        }
+        compare!(tables, hashes, width, bits, verify_bits, bloom_hashes, overflow, robust, blooms, slots);
+        if self.aligned != other.aligned {
+            return Some(("blooms_aligned", self.aligned.to_string(), other.aligned.to_string()));
+        }
+        compare!(votes, near, far, capacity);
         None
     }
 
@@ -362,7 +365,7 @@ impl Params {
         if !fits {
             let given = vector.type_name();
             let message = format!(
-                "a {} filter for metric {} cannot take a value of type {given}",
+                "a filter of kind {} for metric {} cannot take a value of type {given}",
                 self.kind.name(),
                 self.metric.name()
             );

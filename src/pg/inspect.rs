@@ -3,7 +3,7 @@
 use super::call::{self, Call, float8, int8, pg_function};
 use super::image;
 use crate::error::{Error, Result};
-use crate::filter::params::{Family, Kind, check_theta};
+use crate::filter::params::{Family, Kind, check_theta, shown};
 use crate::filter::{Facts, check_alike, dsbf, header};
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
@@ -38,7 +38,7 @@ pg_function!(lsbf_fpr, |call| {
 pg_function!(lsbf_fnr, |call| {
     let distance = call.float8(1).unwrap_or(f64::NAN);
     if !(distance >= 0.0) {
-        return Err(Error::parameter(format!("distance must not be negative, but is {distance}")));
+        return Err(Error::parameter(format!("distance must be at least 0, not {}", shown(distance))));
     }
     Ok(float8(1.0 - acceptance(&facts(call, 0)?, distance, theta(call, 2)?)))
 });

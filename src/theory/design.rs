@@ -3,7 +3,7 @@
 use super::{LAMBDA, balance, binomial, bloom, collision, lsbf};
 use crate::error::{Error, Result};
 use crate::filter::dsbf::threshold;
-use crate::filter::params::{Family, Kind, Metric, Params, check_dims, in_range};
+use crate::filter::params::{Family, Kind, Metric, Params, check_dims, in_range, shown};
 use crate::limits;
 
 /// What a user may say; everything else is derived.
@@ -155,8 +155,8 @@ fn design_dsbf(params: &mut Params, spec: &Spec) -> Result<()> {
     let Some((_, width, hashes)) = best else {
         return Err(Error::parameter(format!(
             "near {} and far {} are too close for {} members: more than {} hashes a table would be needed",
-            params.near,
-            params.far,
+            shown(params.near),
+            shown(params.far),
             params.capacity,
             limits::MAX_HASHES
         ))

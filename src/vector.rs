@@ -7,6 +7,16 @@ use crate::error::{Error, Result};
 pub enum Vector<'a> {
     F32(&'a [f32]),
     F64(&'a [f64]),
+    /// pgvector's `vector`.
+    Dense(&'a [f32]),
+    /// pgvector's `halfvec`: IEEE halfs.
+    F16(&'a [u16]),
+    /// pgvector's `sparsevec`: every element that is not zero, at its index counted from 0, in ascending order.
+    Sparse {
+        dims: usize,
+        indices: &'a [i32],
+        values: &'a [f32],
+    },
     /// A bit string, first bit in the highest bit of the first byte.
     Bits {
         bytes: &'a [u8],
@@ -27,6 +37,9 @@ impl Vector<'_> {
         match self {
             Vector::F32(_) => "real[]",
             Vector::F64(_) => "double precision[]",
+            Vector::Dense(_) => "vector",
+            Vector::F16(_) => "halfvec",
+            Vector::Sparse { .. } => "sparsevec",
             Vector::Bits { .. } => "bit",
             Vector::Bytes(_) => "bytea",
             Vector::Text(_) => "text",
@@ -35,6 +48,18 @@ impl Vector<'_> {
             Vector::Hashed(_) => "text[]",
         }
     }
+}
+
+/// The value of an IEEE half, which a double holds exactly.
+pub fn half(bits: u16) -> f64 {
+    let magnitude = u64::from(bits & 0x7fff);
+    let value = match magnitude >> 10 {
+        0 => magnitude as f64 / f64::from(1 << 24),
+        31 => f64::from_bits((0x7ff << 52) | ((magnitude & 0x3ff) << 42)),
+        // The exponent's bias grows from 15 to 1023.
+        _ => f64::from_bits((magnitude << 42) + (1008 << 52)),
+    };
+    if bits & 0x8000 == 0 { value } else { -value }
 }
 
 /// An owned vector read from text, for untyped literals and parameters.
@@ -136,6 +161,25 @@ pub fn parse_set(text: &str) -> Result<Parsed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halfs_are_read_exactly() {
+        for bits in 0..=u16::MAX {
+            let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff) / 1024.0);
+            let magnitude = match exponent {
+                0 => fraction * 2f64.powi(-14),
+                31 if fraction > 0.0 => f64::NAN,
+                31 => f64::INFINITY,
+                _ => (1.0 + fraction) * 2f64.powi(exponent - 15),
+            };
+            let expected = if bits >> 15 == 0 { magnitude } else { -magnitude };
+            assert!(
+                half(bits).to_bits() == expected.to_bits() || half(bits).is_nan() && expected.is_nan(),
+                "{bits:#x}"
+            );
+        }
+        assert_eq!([0x3c00, 0xc000, 0x7bff, 0x0001].map(half), [1.0, -2.0, 65504.0, 5.960464477539063e-8]);
+    }
 
     #[test]
     fn reals_read_both_brackets_and_refuse_rubbish() {

@@ -357,8 +357,13 @@ impl Params {
             (Family::Symbols, Vector::Text(text)) if text.is_ascii() => (text.len(), true),
             (Family::Symbols, Vector::Text(text)) => (text.chars().count(), true),
             (Family::Symbols, Vector::Ints(ints)) => (ints.len(), true),
-            (Family::Gaussian | Family::Cauchy | Family::Hyperplane, Vector::F32(x)) => (x.len(), true),
-            (Family::Gaussian | Family::Cauchy | Family::Hyperplane, Vector::F64(x)) => (x.len(), true),
+            (Family::Gaussian | Family::Cauchy | Family::Hyperplane, vector) => match vector {
+                Vector::F32(x) | Vector::Dense(x) => (x.len(), true),
+                Vector::F64(x) => (x.len(), true),
+                Vector::F16(x) => (x.len(), true),
+                Vector::Sparse { dims, .. } => (*dims, true),
+                _ => (0, false),
+            },
             (Family::MinHash, Vector::Ints(_) | Vector::BigInts(_) | Vector::Hashed(_)) => return Ok(0),
             _ => (0, false),
         };
@@ -385,7 +390,9 @@ impl Params {
         match self.family {
             Family::Bits => "bit, bit varying or bytea",
             Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
-            Family::Gaussian | Family::Cauchy | Family::Hyperplane => "real[] or double precision[]",
+            Family::Gaussian | Family::Cauchy | Family::Hyperplane => {
+                "real[], double precision[] or a vector type of pgvector"
+            }
             Family::MinHash => "integer[], bigint[] or text[] (sets)",
         }
     }

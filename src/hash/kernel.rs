@@ -106,6 +106,18 @@ impl Path {
     }
 }
 
+/// `out[r] = matrix[r] . x` where `x` is zero except for `values` at the ascending `indices`, all below `width`. The
+/// bits are those of [`Path::multiply`]: a product with zero changes no running sum.
+pub fn multiply_sparse(matrix: &[f32], width: usize, indices: &[i32], values: &[f64], out: &mut [f64]) {
+    for (row, y) in matrix.chunks_exact(width).zip(out) {
+        let mut sums = [0.0f64; LANES];
+        for (&i, x) in indices.iter().zip(values) {
+            sums[i as usize % LANES] += x * f64::from(row[i as usize]);
+        }
+        *y = total(sums);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +141,27 @@ mod tests {
             assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
             let naive: f64 = (0..dims).map(|i| x[i] * f64::from(m[i])).sum();
             assert!((f64::from_bits(results[0][0]) - naive).abs() < 1e-9 * (1.0 + naive.abs()) * dims as f64);
+        }
+    }
+    #[test]
+    fn sparse_product_gives_the_bits_of_the_dense_one() {
+        let mut s = Stream::new(10, 0);
+        for (dims, count, step) in [(1, 1, 1), (7, 5, 2), (50, 9, 3), (384, 33, 1), (1000, 17, 97), (16, 3, 100)] {
+            let width = padded(dims);
+            let m: Vec<f32> = (0..width * count).map(|_| s.gaussian() as f32).collect();
+            let mut x = vec![0.0; width];
+            let indices: Vec<i32> = (0..dims as i32).step_by(step).collect();
+            let values: Vec<f64> = indices.iter().map(|_| s.gaussian()).collect();
+            indices.iter().zip(&values).for_each(|(&i, &value)| x[i as usize] = value);
+            // Zeros of either sign are the same to both.
+            x.iter_mut().filter(|x| **x == 0.0).step_by(2).for_each(|x| *x = -0.0);
+            let (mut dense, mut sparse) = (vec![0.0; count], vec![0.0; count]);
+            Path::Plain.multiply(&m, &x, &mut dense);
+            multiply_sparse(&m, width, &indices, &values, &mut sparse);
+            assert_eq!(
+                dense.iter().map(|y| y.to_bits()).collect::<Vec<_>>(),
+                sparse.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
+            );
         }
     }
 }

@@ -29,6 +29,7 @@ fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
 for_each_input!(lsbf_add,
     bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
     int4s => lsbf_add_int, int8s => lsbf_add_bigint, texts => lsbf_add_texts, untyped => lsbf_add_text,
+    vector => lsbf_add_vector, halfvec => lsbf_add_halfvec, sparsevec => lsbf_add_sparsevec,
 );
 
 /// The transition function: (state, vector, prototype). A new state is returned in the row's memory: the executor
@@ -54,6 +55,7 @@ for_each_input!(lsbf_agg_step,
     bits => lsbf_agg_step_bit, bytea => lsbf_agg_step_bytea, float4s => lsbf_agg_step_real,
     float8s => lsbf_agg_step_double, int4s => lsbf_agg_step_int, int8s => lsbf_agg_step_bigint,
     texts => lsbf_agg_step_texts, untyped => lsbf_agg_step_text,
+    vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 
 const MAKE_ONE: &str = "make one with dsbf_new, lsbf_new or ilbf_new";

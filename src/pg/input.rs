@@ -1,6 +1,7 @@
 //! Vectors read where they lie.
 
 use super::call::Call;
+pub use super::pgvector::{halfvec, sparsevec, vector};
 use crate::error::{Error, Result};
 use crate::hash::minhash::text_element;
 use crate::vector::Vector;

@@ -10,6 +10,7 @@ pub mod input;
 pub mod inspect;
 pub mod io;
 pub mod member;
+pub mod pgvector;
 pub mod planner;
 #[cfg(any(test, feature = "pg_test"))]
 mod tests;

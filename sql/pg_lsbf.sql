@@ -80,6 +80,8 @@ CREATE FUNCTION approx_member(filter lsbf, vec real[], theta double precision DE
     AS 'MODULE_PATHNAME', 'approx_member_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
 CREATE FUNCTION approx_member(filter lsbf, vec double precision[], theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'approx_member_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
+CREATE FUNCTION approx_member(filter lsbf, vec numeric[], theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'approx_member_numeric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
 CREATE FUNCTION approx_member(filter lsbf, vec integer[], theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'approx_member_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
 CREATE FUNCTION approx_member(filter lsbf, vec bigint[], theta double precision DEFAULT 1) RETURNS boolean
@@ -93,6 +95,7 @@ COMMENT ON FUNCTION approx_member(lsbf, bit varying, double precision) IS 'is an
 COMMENT ON FUNCTION approx_member(lsbf, bytea, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
 COMMENT ON FUNCTION approx_member(lsbf, real[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
 COMMENT ON FUNCTION approx_member(lsbf, double precision[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, numeric[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
 COMMENT ON FUNCTION approx_member(lsbf, integer[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
 COMMENT ON FUNCTION approx_member(lsbf, bigint[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
 COMMENT ON FUNCTION approx_member(lsbf, text[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
@@ -108,6 +111,8 @@ CREATE FUNCTION approx_votes(filter lsbf, vec real[], theta double precision DEF
     AS 'MODULE_PATHNAME', 'approx_votes_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION approx_votes(filter lsbf, vec double precision[], theta double precision DEFAULT 1) RETURNS integer
     AS 'MODULE_PATHNAME', 'approx_votes_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+CREATE FUNCTION approx_votes(filter lsbf, vec numeric[], theta double precision DEFAULT 1) RETURNS integer
+    AS 'MODULE_PATHNAME', 'approx_votes_numeric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION approx_votes(filter lsbf, vec integer[], theta double precision DEFAULT 1) RETURNS integer
     AS 'MODULE_PATHNAME', 'approx_votes_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION approx_votes(filter lsbf, vec bigint[], theta double precision DEFAULT 1) RETURNS integer
@@ -121,6 +126,7 @@ COMMENT ON FUNCTION approx_votes(lsbf, bit varying, double precision) IS 'the nu
 COMMENT ON FUNCTION approx_votes(lsbf, bytea, double precision) IS 'the number that approx_member compares with its threshold';
 COMMENT ON FUNCTION approx_votes(lsbf, real[], double precision) IS 'the number that approx_member compares with its threshold';
 COMMENT ON FUNCTION approx_votes(lsbf, double precision[], double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, numeric[], double precision) IS 'the number that approx_member compares with its threshold';
 COMMENT ON FUNCTION approx_votes(lsbf, integer[], double precision) IS 'the number that approx_member compares with its threshold';
 COMMENT ON FUNCTION approx_votes(lsbf, bigint[], double precision) IS 'the number that approx_member compares with its threshold';
 COMMENT ON FUNCTION approx_votes(lsbf, text[], double precision) IS 'the number that approx_member compares with its threshold';
@@ -136,6 +142,8 @@ CREATE FUNCTION approx_distance(filter lsbf, vec real[]) RETURNS double precisio
     AS 'MODULE_PATHNAME', 'approx_distance_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION approx_distance(filter lsbf, vec double precision[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'approx_distance_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+CREATE FUNCTION approx_distance(filter lsbf, vec numeric[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'approx_distance_numeric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION approx_distance(filter lsbf, vec integer[]) RETURNS double precision
     AS 'MODULE_PATHNAME', 'approx_distance_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION approx_distance(filter lsbf, vec bigint[]) RETURNS double precision
@@ -149,6 +157,7 @@ COMMENT ON FUNCTION approx_distance(lsbf, bit varying) IS 'estimated distance to
 COMMENT ON FUNCTION approx_distance(lsbf, bytea) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
 COMMENT ON FUNCTION approx_distance(lsbf, real[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
 COMMENT ON FUNCTION approx_distance(lsbf, double precision[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, numeric[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
 COMMENT ON FUNCTION approx_distance(lsbf, integer[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
 COMMENT ON FUNCTION approx_distance(lsbf, bigint[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
 COMMENT ON FUNCTION approx_distance(lsbf, text[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
@@ -166,6 +175,8 @@ CREATE FUNCTION lsbf_add(filter lsbf, vec real[]) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_add(filter lsbf, vec double precision[]) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_add(filter lsbf, vec numeric[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_add_numeric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_add(filter lsbf, vec integer[]) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_add(filter lsbf, vec bigint[]) RETURNS lsbf
@@ -179,6 +190,7 @@ COMMENT ON FUNCTION lsbf_add(lsbf, bit varying) IS 'the filter with one more mem
 COMMENT ON FUNCTION lsbf_add(lsbf, bytea) IS 'the filter with one more member';
 COMMENT ON FUNCTION lsbf_add(lsbf, real[]) IS 'the filter with one more member';
 COMMENT ON FUNCTION lsbf_add(lsbf, double precision[]) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, numeric[]) IS 'the filter with one more member';
 COMMENT ON FUNCTION lsbf_add(lsbf, integer[]) IS 'the filter with one more member';
 COMMENT ON FUNCTION lsbf_add(lsbf, bigint[]) IS 'the filter with one more member';
 COMMENT ON FUNCTION lsbf_add(lsbf, text[]) IS 'the filter with one more member';
@@ -229,6 +241,8 @@ CREATE FUNCTION lsbf_agg_step(state lsbf, vec real[], prototype lsbf) RETURNS ls
     AS 'MODULE_PATHNAME', 'lsbf_agg_step_real' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_agg_step(state lsbf, vec double precision[], prototype lsbf) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_agg_step_double' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_agg_step(state lsbf, vec numeric[], prototype lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_step_numeric' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_agg_step(state lsbf, vec integer[], prototype lsbf) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_agg_step_int' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_agg_step(state lsbf, vec bigint[], prototype lsbf) RETURNS lsbf
@@ -242,6 +256,7 @@ COMMENT ON FUNCTION lsbf_agg_step(lsbf, bit varying, lsbf) IS 'transition functi
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, bytea, lsbf) IS 'transition function of lsbf_agg';
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, real[], lsbf) IS 'transition function of lsbf_agg';
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, double precision[], lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION lsbf_agg_step(lsbf, numeric[], lsbf) IS 'transition function of lsbf_agg';
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, integer[], lsbf) IS 'transition function of lsbf_agg';
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, bigint[], lsbf) IS 'transition function of lsbf_agg';
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, text[], lsbf) IS 'transition function of lsbf_agg';
@@ -262,6 +277,9 @@ CREATE AGGREGATE lsbf_agg(vec real[], prototype lsbf) (
 CREATE AGGREGATE lsbf_agg(vec double precision[], prototype lsbf) (
     SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
 );
+CREATE AGGREGATE lsbf_agg(vec numeric[], prototype lsbf) (
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+);
 CREATE AGGREGATE lsbf_agg(vec integer[], prototype lsbf) (
     SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
 );
@@ -279,6 +297,7 @@ COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'a filter of all vectors, bu
 COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'a filter of all vectors, built as the prototype says';

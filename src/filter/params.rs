@@ -361,6 +361,8 @@ impl Params {
                 Vector::F32(x) | Vector::Dense(x) => (x.len(), true),
                 Vector::F64(x) => (x.len(), true),
                 Vector::F16(x) => (x.len(), true),
+                Vector::Ints(x) => (x.len(), true),
+                Vector::BigInts(x) => (x.len(), true),
                 Vector::Sparse { dims, .. } => (*dims, true),
                 _ => (0, false),
             },
@@ -391,7 +393,7 @@ impl Params {
             Family::Bits => "bit, bit varying or bytea",
             Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
             Family::Gaussian | Family::Cauchy | Family::Hyperplane => {
-                "real[], double precision[] or a vector type of pgvector"
+                "real[], double precision[], other arrays of numbers or a vector type of pgvector"
             }
             Family::MinHash => "integer[], bigint[] or text[] (sets)",
         }

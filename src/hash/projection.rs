@@ -104,6 +104,8 @@ impl Projection {
         match vector {
             Vector::F32(x) | Vector::Dense(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = f64::from(from)),
             Vector::F64(x) => input[..self.dims].copy_from_slice(x),
+            Vector::Ints(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = f64::from(from)),
+            Vector::BigInts(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = from as f64),
             Vector::F16(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = half(from)),
             Vector::Sparse { indices, values, .. } => {
                 input.fill(0.0);

@@ -28,7 +28,8 @@ fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
 }
 for_each_input!(lsbf_add,
     bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
-    int4s => lsbf_add_int, int8s => lsbf_add_bigint, texts => lsbf_add_texts, untyped => lsbf_add_text,
+    int4s => lsbf_add_int, int8s => lsbf_add_bigint, numerics => lsbf_add_numeric,
+    texts => lsbf_add_texts, untyped => lsbf_add_text,
     vector => lsbf_add_vector, halfvec => lsbf_add_halfvec, sparsevec => lsbf_add_sparsevec,
 );
 
@@ -54,7 +55,7 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
 for_each_input!(lsbf_agg_step,
     bits => lsbf_agg_step_bit, bytea => lsbf_agg_step_bytea, float4s => lsbf_agg_step_real,
     float8s => lsbf_agg_step_double, int4s => lsbf_agg_step_int, int8s => lsbf_agg_step_bigint,
-    texts => lsbf_agg_step_texts, untyped => lsbf_agg_step_text,
+    numerics => lsbf_agg_step_numeric, texts => lsbf_agg_step_texts, untyped => lsbf_agg_step_text,
     vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 

@@ -113,28 +113,42 @@ pub fn int8s(call: &Call, n: usize) -> Result<Vector<'_>> {
     elements(call.required(n)).map(Vector::BigInts)
 }
 
+/// The elements of an array of a type that is stored with its length.
+fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
+    let array = array(datum)?;
+    let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+    // SAFETY: text and numeric are varlenas of alignment int; what is made lives in the row's memory.
+    unsafe {
+        pg_sys::deconstruct_array(array.cast_mut(), element, -1, false, b'i' as _, &mut items, &mut nulls, &mut count);
+        Ok(std::slice::from_raw_parts(items, count as usize))
+    }
+}
+
+/// Makes one value of each element, in the row's memory.
+fn mapped<'a, T>(items: &[Datum], make: impl Fn(Datum) -> T) -> &'a [T] {
+    // SAFETY: there is room for all; T is a plain number, aligned as palloc aligns.
+    unsafe {
+        let made = pg_sys::palloc(items.len().max(1) * size_of::<T>()).cast::<T>();
+        for (i, &item) in items.iter().enumerate() {
+            made.add(i).write(make(item));
+        }
+        std::slice::from_raw_parts(made, items.len())
+    }
+}
+
 /// The elements of a `text[]`, hashed.
 pub fn texts(call: &Call, n: usize) -> Result<Vector<'_>> {
-    let array = array(call.required(n))?;
-    let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: text is a varlena of alignment int; the hashes are palloc'd in the row's memory.
-    unsafe {
-        pg_sys::deconstruct_array(
-            array.cast_mut(),
-            pg_sys::TEXTOID,
-            -1,
-            false,
-            b'i' as _,
-            &mut items,
-            &mut nulls,
-            &mut count,
-        );
-        let hashes = pg_sys::palloc(count.max(1) as usize * 8).cast::<u64>();
-        for i in 0..count as usize {
-            hashes.add(i).write(text_element(text(*items.add(i))));
-        }
-        Ok(Vector::Hashed(std::slice::from_raw_parts(hashes, count as usize)))
-    }
+    let items = varlenas(call.required(n), pg_sys::TEXTOID)?;
+    Ok(Vector::Hashed(mapped(items, |item| text_element(text(item)))))
+}
+
+/// The elements of a `numeric[]`, which is what `ARRAY[0.1, 0.2]` is.
+pub fn numerics(call: &Call, n: usize) -> Result<Vector<'_>> {
+    let items = varlenas(call.required(n), pg_sys::NUMERICOID)?;
+    // SAFETY: each is a numeric; beyond the range of doubles it becomes infinity, which is refused.
+    Ok(Vector::F64(mapped(items, |item| unsafe {
+        pgrx::direct_function_call::<f64>(pg_sys::numeric_float8_no_overflow, &[Some(item)]).unwrap_or(f64::NAN)
+    })))
 }
 
 /// Defines one SQL-callable function for each type a vector may have: `name_bit`, `name_real`, and so on.

@@ -16,7 +16,7 @@ fn member(call: &Call, read: Read) -> Result<Datum> {
 for_each_input!(member,
     bits => approx_member_bit, bytea => approx_member_bytea, float4s => approx_member_real,
     float8s => approx_member_double, int4s => approx_member_int, int8s => approx_member_bigint,
-    texts => approx_member_texts, untyped => approx_member_text,
+    numerics => approx_member_numeric, texts => approx_member_texts, untyped => approx_member_text,
     vector => approx_member_vector, halfvec => approx_member_halfvec, sparsevec => approx_member_sparsevec,
 );
 
@@ -29,7 +29,7 @@ fn votes(call: &Call, read: Read) -> Result<Datum> {
 for_each_input!(votes,
     bits => approx_votes_bit, bytea => approx_votes_bytea, float4s => approx_votes_real,
     float8s => approx_votes_double, int4s => approx_votes_int, int8s => approx_votes_bigint,
-    texts => approx_votes_texts, untyped => approx_votes_text,
+    numerics => approx_votes_numeric, texts => approx_votes_texts, untyped => approx_votes_text,
     vector => approx_votes_vector, halfvec => approx_votes_halfvec, sparsevec => approx_votes_sparsevec,
 );
 
@@ -42,6 +42,6 @@ fn distance(call: &Call, read: Read) -> Result<Datum> {
 for_each_input!(distance,
     bits => approx_distance_bit, bytea => approx_distance_bytea, float4s => approx_distance_real,
     float8s => approx_distance_double, int4s => approx_distance_int, int8s => approx_distance_bigint,
-    texts => approx_distance_texts, untyped => approx_distance_text,
+    numerics => approx_distance_numeric, texts => approx_distance_texts, untyped => approx_distance_text,
     vector => approx_distance_vector, halfvec => approx_distance_halfvec, sparsevec => approx_distance_sparsevec,
 );

@@ -12,14 +12,14 @@ pub mod io;
 pub mod member;
 pub mod pgvector;
 pub mod planner;
-#[cfg(any(test, feature = "pg_test"))]
+#[cfg(feature = "pg_test")]
 mod tests;
 
 pgrx::pg_module_magic!(name, version);
 pgrx::extension_sql_file!("../../sql/pg_lsbf.sql", name = "pg_lsbf", bootstrap);
 
 /// What `cargo pgrx test` needs of an extension.
-#[cfg(test)]
+#[cfg(all(test, feature = "pg_test"))]
 pub mod pg_test {
     pub fn setup(_options: Vec<&str>) {}
 

@@ -11,7 +11,7 @@ pub mod sketch;
 use crate::error::{Error, Result};
 use crate::hash::{Buckets, Hasher};
 use crate::theory;
-use crate::vector::Vector;
+use crate::vector::{Parsed, Vector};
 use header::Header;
 use params::{Family, Kind, Params};
 use std::collections::BTreeMap;
@@ -72,9 +72,12 @@ impl Engine {
 
     /// Adds a member to an image with a body.
     pub fn add(&mut self, image: &mut [u64], vector: &Vector) -> Result<()> {
-        self.hash(vector)?;
+        // Read once: the same vector given as text or typed is the same member.
+        let parsed = self.params.read_text(vector)?;
+        let vector = parsed.as_ref().map_or(*vector, Parsed::view);
+        self.hash_typed(&vector)?;
         let header = header::header_of(image);
-        let id = self.hasher.id(vector, &self.buckets);
+        let id = self.hasher.id(&vector, &self.buckets);
         let (front, body) = image.split_at_mut(header.body_start());
         sketch::add(&mut front[header.words()..], id);
         let (new, squares) = match self.params.kind {

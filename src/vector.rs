@@ -86,23 +86,26 @@ fn bad_text(what: &str, text: &str) -> Error {
     Error::new(crate::error::Code::Text, format!("invalid {what}: \"{shown}{dots}\""))
 }
 
-fn elements<'a>(text: &'a str, what: &str) -> Result<&'a str> {
+const VECTOR_FORM: &str = "write it as [1,2,3] or {1,2,3}";
+const SET_FORM: &str = "write it as {a,b,c} or [1,2,3], with double quotes around what contains commas or spaces";
+
+fn elements<'a>(text: &'a str, what: &str, form: &str) -> Result<&'a str> {
     let inner = text.trim();
     let stripped = inner
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))
         .or_else(|| inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')));
-    stripped.ok_or_else(|| bad_text(what, text).with_hint("write it as [1,2,3] or {1,2,3}"))
+    stripped.ok_or_else(|| bad_text(what, text).with_hint(form))
 }
 
 /// Reads `[1,2,3]` or `{1,2,3}`.
 pub fn parse_reals(text: &str) -> Result<Parsed> {
-    let inner = elements(text, "vector")?;
+    let inner = elements(text, "vector", VECTOR_FORM)?;
     if inner.trim().is_empty() {
         return Ok(Parsed::Reals(Vec::new()));
     }
     let numbers: std::result::Result<Vec<f64>, _> = inner.split(',').map(|s| s.trim().parse::<f64>()).collect();
-    numbers.map(Parsed::Reals).map_err(|_| bad_text("vector", text).with_hint("write it as [1,2,3] or {1,2,3}"))
+    numbers.map(Parsed::Reals).map_err(|_| bad_text("vector", text).with_hint(VECTOR_FORM))
 }
 
 /// Reads `0101`.
@@ -121,7 +124,7 @@ pub fn parse_bits(text: &str) -> Result<Parsed> {
 
 /// Reads a set written as `{a,b,"c d"}` or `[1,2]`.
 pub fn parse_set(text: &str) -> Result<Parsed> {
-    let inner = elements(text, "set")?;
+    let inner = elements(text, "set", SET_FORM)?;
     let mut out = Vec::new();
     let mut chars = inner.chars().peekable();
     loop {
@@ -133,9 +136,9 @@ pub fn parse_set(text: &str) -> Result<Parsed> {
             loop {
                 match chars.next() {
                     Some('"') => break,
-                    Some('\\') => item.push(chars.next().ok_or_else(|| bad_text("set", text))?),
+                    Some('\\') => item.push(chars.next().ok_or_else(|| bad_text("set", text).with_hint(SET_FORM))?),
                     Some(c) => item.push(c),
-                    None => return Err(bad_text("set", text)),
+                    None => return Err(bad_text("set", text).with_hint(SET_FORM)),
                 }
             }
         } else {
@@ -152,7 +155,7 @@ pub fn parse_set(text: &str) -> Result<Parsed> {
         match chars.next() {
             None => break,
             Some(',') if chars.peek().is_some() => {}
-            _ => return Err(bad_text("set", text)),
+            _ => return Err(bad_text("set", text).with_hint(SET_FORM)),
         }
     }
     Ok(Parsed::Set(out))

@@ -9,7 +9,7 @@ use crate::theory;
 #[inline]
 fn position(params: &Params, hasher: &Hasher, buckets: &Buckets, table: usize) -> u64 {
     let partition = params.partition();
-    let key = hasher.key(table, &buckets.values);
+    let key = buckets.keys[table];
     table as u64 * partition + hasher.position(table, key, partition)
 }
 

@@ -18,11 +18,14 @@ const PLANES: usize = 8;
 pub struct Counters {
     planes: [[u64; MAX_WORDS]; PLANES],
     sum: [u64; MAX_WORDS],
+    above: [u64; MAX_WORDS],
+    equal: [u64; MAX_WORDS],
 }
 
 impl Default for Counters {
     fn default() -> Self {
-        Counters { planes: [[0; MAX_WORDS]; PLANES], sum: [0; MAX_WORDS] }
+        let none = [0; MAX_WORDS];
+        Counters { planes: [none; PLANES], sum: none, above: none, equal: none }
     }
 }
 
@@ -46,7 +49,7 @@ fn slots(params: &Params, id: u64, mut visit: impl FnMut(u64)) {
 pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u64, u64) {
     let (mut new, mut squares) = (0, 0);
     for &bucket in &buckets.values {
-        let bloom = bucket.rem_euclid(i64::from(params.blooms)) as u64;
+        let bloom = modulo(bucket, params.blooms);
         let before = ones(params, body, bloom);
         let mut added = 0;
         slots(params, id, |slot| added += super::bits::set(body, bloom * u64::from(params.slots) + slot));
@@ -72,18 +75,30 @@ pub fn squares(params: &Params, body: &[u64]) -> u64 {
     (0..u64::from(params.blooms)).map(|bloom| ones(params, body, bloom).pow(2)).sum()
 }
 
+/// The Bloom of a bucket; a 32-bit division where that does.
+#[inline]
+fn modulo(bucket: i64, blooms: u32) -> u64 {
+    match u32::try_from(bucket) {
+        Ok(bucket) => u64::from(bucket % blooms),
+        Err(_) => bucket.rem_euclid(i64::from(blooms)) as u64,
+    }
+}
+
 /// The first bucket and the number of buckets a query reads around one projection.
 fn window(params: &Params, bucket: i64, inside: f64, theta: f64) -> (u64, u64) {
     let blooms = i64::from(params.blooms);
+    let own = modulo(bucket, params.blooms) as i64;
     if params.aligned {
-        let (width, own) = (theta as i64, bucket.rem_euclid(blooms));
+        let width = theta as i64;
         let first = own - own % width;
         return (first as u64, width.min(blooms - first) as u64);
     }
     let below = (inside - theta / 2.0).floor();
     let above = (inside + theta / 2.0).floor();
     let count = ((above - below) as i64 + 1).min(blooms);
-    let first = (bucket.rem_euclid(blooms) + below as i64).rem_euclid(blooms);
+    // Most windows lie whole within 0..blooms; the division is for the others.
+    let first = own + below as i64;
+    let first = if first < 0 { first.rem_euclid(blooms) } else { first };
     (first as u64, count as u64)
 }
 
@@ -121,7 +136,7 @@ pub fn votes(params: &Params, buckets: &Buckets, body: &[u64], theta: f64, count
             }
         }
     }
-    kth_largest(&counters.planes[..used], words, params.bloom_hashes)
+    kth_largest(counters, used, words, params.bloom_hashes)
 }
 
 #[inline]
@@ -139,11 +154,12 @@ fn or_bloom(params: &Params, body: &[u64], bloom: u64, sum: &mut [u64]) {
 }
 
 /// Finds the value bit by bit, highest first: a bit is set if at least k' counters reach the value with it.
-fn kth_largest(planes: &[[u64; MAX_WORDS]], words: usize, k: u32) -> u32 {
-    let mut above = [0u64; MAX_WORDS];
-    let mut equal = [!0u64; MAX_WORDS];
+fn kth_largest(counters: &mut Counters, used: usize, words: usize, k: u32) -> u32 {
+    let Counters { planes, above, equal, .. } = counters;
+    above[..words].fill(0);
+    equal[..words].fill(!0);
     let mut value = 0;
-    for (bit, plane) in planes.iter().enumerate().rev() {
+    for (bit, plane) in planes[..used].iter().enumerate().rev() {
         let reach: u32 = (0..words).map(|w| (above[w] | equal[w] & plane[w]).count_ones()).sum();
         let take = reach >= k;
         for w in 0..words {
@@ -168,7 +184,8 @@ mod tests {
         let mut state = 7u64;
         for round in 0..200u64 {
             let counts: Vec<u32> = (0..128).map(|i| (mix(round, i) % 17) as u32).collect();
-            let mut planes = [[0u64; MAX_WORDS]; 5];
+            let mut counters = Counters::default();
+            let planes = &mut counters.planes[..5];
             for (slot, &count) in counts.iter().enumerate() {
                 for (bit, plane) in planes.iter_mut().enumerate() {
                     plane[slot / 64] |= u64::from(count >> bit & 1) << (slot % 64);
@@ -178,7 +195,7 @@ mod tests {
             let k = (state % 20 + 1) as u32;
             let mut sorted = counts.clone();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
-            assert_eq!(kth_largest(&planes, 2, k), sorted[k as usize - 1]);
+            assert_eq!(kth_largest(&mut counters, 5, 2, k), sorted[k as usize - 1]);
         }
     }
 }

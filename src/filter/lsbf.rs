@@ -16,7 +16,7 @@ fn positions(params: &Params, hasher: &Hasher, buckets: &Buckets, out: &mut Vec<
     let partition = params.partition();
     out.clear();
     for table in 0..params.tables as usize {
-        let key = hasher.key(table, &buckets.values);
+        let key = buckets.keys[table];
         out.push(table as u64 * partition + hasher.position(table, key, partition));
     }
 }

@@ -5,7 +5,8 @@ use super::rng::Stream;
 /// `tables x hashes` sampled positions.
 pub struct BitSampling {
     /// Byte offset and the shift that brings the sampled bit down.
-    positions: Vec<(u32, u32)>,
+    positions: Vec<(u32, u8)>,
+    hashes: usize,
 }
 
 impl BitSampling {
@@ -15,15 +16,17 @@ impl BitSampling {
             let mut stream = Stream::new(seed, table as u64);
             for _ in 0..hashes {
                 let bit = stream.below(u64::from(dims)) as u32;
-                positions.push((bit / 8, 7 - bit % 8));
+                positions.push((bit / 8, 7 - (bit % 8) as u8));
             }
         }
-        BitSampling { positions }
+        BitSampling { positions, hashes }
     }
 
-    pub fn hash(&self, bytes: &[u8], out: &mut [i64]) {
-        for (value, &(byte, shift)) in out.iter_mut().zip(&self.positions) {
-            *value = i64::from(bytes[byte as usize] >> shift & 1);
+    /// The sampled bits of each table, the first one highest.
+    pub fn hash(&self, bytes: &[u8], keys: &mut [u64]) {
+        for (key, sampled) in keys.iter_mut().zip(self.positions.chunks(self.hashes)) {
+            *key =
+                sampled.iter().fold(0, |key, &(byte, shift)| key << 1 | u64::from(bytes[byte as usize] >> shift & 1));
         }
     }
 }

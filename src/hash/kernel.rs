@@ -1,34 +1,68 @@
 //! Matrix times vector with one fixed order of summation.
 //!
-//! A dot product is eight running sums, sum `l` taking the elements `i` with `i mod 8 = l` in order, added at the end
-//! as ((0+4)+(2+6))+((1+5)+(3+7)). Products and sums are IEEE doubles, never fused. Every compilation of [`rows`]
-//! below therefore gives the same bits; they differ only in the instructions used.
+//! Single-precision vectors are multiplied in single precision: the products' rounding is no coarser than that of the
+//! vectors themselves. Others are multiplied in double precision. Either way a dot product is sixteen running sums, sum
+//! `l` taking the elements `i` with `i mod 16 = l` in order, added at the end in doubles: `l` and `l + 8`, then
+//! ((0+4)+(2+6))+((1+5)+(3+7)). Nothing is fused. Every compilation of [`rows`] below therefore gives the same bits; they
+//! differ only in the instructions used.
 
-const LANES: usize = 8;
+const LANES: usize = 16;
+/// Rows that are multiplied together, so that the vector is read once for all of them.
+const ROWS: usize = 4;
 
-/// Length of a row after padding with zeros.
+/// A number the vector may be made of.
+pub trait Number: Copy + Default + std::ops::AddAssign + std::ops::Mul<Output = Self> + Into<f64> {
+    fn of(coefficient: f32) -> Self;
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn of(coefficient: f32) -> f32 {
+        coefficient
+    }
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn of(coefficient: f32) -> f64 {
+        f64::from(coefficient)
+    }
+}
+
+/// Length of a matrix row after padding with zeros.
 pub fn padded(dims: usize) -> usize {
-    dims.div_ceil(LANES) * LANES
+    dims.next_multiple_of(LANES)
 }
 
 #[inline(always)]
-fn total(sums: [f64; LANES]) -> f64 {
-    ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
+fn total<T: Number>(lanes: [T; LANES]) -> f64 {
+    let s: [f64; LANES / 2] = std::array::from_fn(|l| lanes[l].into() + lanes[l + LANES / 2].into());
+    ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
 #[inline(always)]
-fn rows_of<const N: usize>(matrix: &[f32], x: &[f64], out: &mut [f64]) {
-    let width = x.len();
-    let mut sums = [[0.0f64; LANES]; N];
-    let rows: [&[f32]; N] = std::array::from_fn(|r| &matrix[r * width..(r + 1) * width]);
-    for (block, values) in x.chunks_exact(LANES).enumerate() {
-        let at = block * LANES;
+fn rows_of<T: Number, const N: usize>(
+    matrix: &[f32],
+    width: usize,
+    x: &[[T; LANES]],
+    tail: &[T; LANES],
+    out: &mut [f64],
+) {
+    let mut sums = [[T::default(); LANES]; N];
+    let rows: [&[[f32; LANES]]; N] = std::array::from_fn(|r| matrix[r * width..(r + 1) * width].as_chunks().0);
+    let mut step = |block: usize, values: &[T; LANES]| {
         for r in 0..N {
-            let row = &rows[r][at..at + LANES];
+            let row = &rows[r][block];
             for l in 0..LANES {
-                sums[r][l] += values[l] * f64::from(row[l]);
+                sums[r][l] += values[l] * T::of(row[l]);
             }
         }
+    };
+    for (block, values) in x.iter().enumerate() {
+        step(block, values);
+    }
+    if x.len() * LANES < width {
+        step(x.len(), tail);
     }
     for r in 0..N {
         out[r] = total(sums[r]);
@@ -36,32 +70,33 @@ fn rows_of<const N: usize>(matrix: &[f32], x: &[f64], out: &mut [f64]) {
 }
 
 #[inline(always)]
-fn rows(matrix: &[f32], x: &[f64], out: &mut [f64]) {
-    let width = x.len();
-    let mut done = 0;
-    while out.len() - done >= 4 {
-        rows_of::<4>(&matrix[done * width..], x, &mut out[done..]);
-        done += 4;
-    }
-    while done < out.len() {
-        rows_of::<1>(&matrix[done * width..], x, &mut out[done..]);
-        done += 1;
+fn rows<T: Number>(matrix: &[f32], x: &[T], out: &mut [f64]) {
+    let width = padded(x.len());
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    let mut tail = [T::default(); LANES];
+    tail[..rest.len()].copy_from_slice(rest);
+    for (group, y) in out.chunks_mut(ROWS).enumerate() {
+        let matrix = &matrix[group * ROWS * width..];
+        match y.len() {
+            ROWS => rows_of::<T, ROWS>(matrix, width, blocks, &tail, y),
+            _ => (0..y.len()).for_each(|r| rows_of::<T, 1>(&matrix[r * width..], width, blocks, &tail, &mut y[r..])),
+        }
     }
 }
 
-fn rows_plain(matrix: &[f32], x: &[f64], out: &mut [f64]) {
+fn rows_plain<T: Number>(matrix: &[f32], x: &[T], out: &mut [f64]) {
     rows(matrix, x, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn rows_avx2(matrix: &[f32], x: &[f64], out: &mut [f64]) {
+fn rows_avx2<T: Number>(matrix: &[f32], x: &[T], out: &mut [f64]) {
     rows(matrix, x, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn rows_avx512(matrix: &[f32], x: &[f64], out: &mut [f64]) {
+fn rows_avx512<T: Number>(matrix: &[f32], x: &[T], out: &mut [f64]) {
     rows(matrix, x, out);
 }
 
@@ -92,9 +127,8 @@ impl Path {
         paths
     }
 
-    /// `out[r] = matrix[r] . x`; `x` and the rows are padded to a multiple of eight.
-    pub fn multiply(self, matrix: &[f32], x: &[f64], out: &mut [f64]) {
-        assert!(x.len().is_multiple_of(LANES) && matrix.len() >= x.len() * out.len());
+    /// `out[r] = matrix[r] . x`; the rows are padded with zeros to [`padded`].
+    pub fn multiply<T: Number>(self, matrix: &[f32], x: &[T], out: &mut [f64]) {
         match self {
             Path::Plain => rows_plain(matrix, x, out),
             // SAFETY: these paths are only handed out by `available`, which asked the processor.
@@ -108,11 +142,11 @@ impl Path {
 
 /// `out[r] = matrix[r] . x` where `x` is zero except for `values` at the ascending `indices`, all below `width`. The
 /// bits are those of [`Path::multiply`]: a product with zero changes no running sum.
-pub fn multiply_sparse(matrix: &[f32], width: usize, indices: &[i32], values: &[f64], out: &mut [f64]) {
+pub fn multiply_sparse(matrix: &[f32], width: usize, indices: &[i32], values: &[f32], out: &mut [f64]) {
     for (row, y) in matrix.chunks_exact(width).zip(out) {
-        let mut sums = [0.0f64; LANES];
+        let mut sums = [0.0f32; LANES];
         for (&i, x) in indices.iter().zip(values) {
-            sums[i as usize % LANES] += x * f64::from(row[i as usize]);
+            sums[i as usize % LANES] += x * row[i as usize];
         }
         *y = total(sums);
     }
@@ -123,13 +157,13 @@ mod tests {
     use super::*;
     use crate::hash::rng::Stream;
 
-    #[test]
-    fn every_path_gives_the_same_bits() {
+    fn check<T: Number>(of: fn(f64) -> T, precision: f64) {
         let mut s = Stream::new(9, 0);
-        for (dims, count) in [(1, 1), (7, 5), (8, 4), (384, 70), (1000, 17)] {
+        for (dims, count) in [(1, 1), (7, 5), (16, 4), (384, 70), (1000, 17)] {
             let width = padded(dims);
-            let x: Vec<f64> = (0..width).map(|i| if i < dims { s.gaussian() } else { 0.0 }).collect();
-            let m: Vec<f32> = (0..width * count).map(|_| s.gaussian() as f32).collect();
+            let x: Vec<T> = (0..dims).map(|_| of(s.gaussian())).collect();
+            let m: Vec<f32> =
+                (0..width * count).map(|i| if i % width < dims { s.gaussian() as f32 } else { 0.0 }).collect();
             let results: Vec<Vec<u64>> = Path::available()
                 .iter()
                 .map(|path| {
@@ -139,19 +173,28 @@ mod tests {
                 })
                 .collect();
             assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
-            let naive: f64 = (0..dims).map(|i| x[i] * f64::from(m[i])).sum();
-            assert!((f64::from_bits(results[0][0]) - naive).abs() < 1e-9 * (1.0 + naive.abs()) * dims as f64);
+            for (row, y) in m.chunks(width).zip(&results[0]) {
+                let naive: f64 = x.iter().zip(row).map(|(&x, &a)| x.into() * f64::from(a)).sum();
+                assert!((f64::from_bits(*y) - naive).abs() < precision * dims as f64);
+            }
         }
     }
+
+    #[test]
+    fn every_path_gives_the_same_bits() {
+        check::<f32>(|x| x as f32, 1e-6);
+        check::<f64>(|x| x, 1e-14);
+    }
+
     #[test]
     fn sparse_product_gives_the_bits_of_the_dense_one() {
         let mut s = Stream::new(10, 0);
         for (dims, count, step) in [(1, 1, 1), (7, 5, 2), (50, 9, 3), (384, 33, 1), (1000, 17, 97), (16, 3, 100)] {
             let width = padded(dims);
             let m: Vec<f32> = (0..width * count).map(|_| s.gaussian() as f32).collect();
-            let mut x = vec![0.0; width];
+            let mut x = vec![0.0f32; dims];
             let indices: Vec<i32> = (0..dims as i32).step_by(step).collect();
-            let values: Vec<f64> = indices.iter().map(|_| s.gaussian()).collect();
+            let values: Vec<f32> = indices.iter().map(|_| s.gaussian() as f32).collect();
             indices.iter().zip(&values).for_each(|(&i, &value)| x[i as usize] = value);
             // Zeros of either sign are the same to both.
             x.iter_mut().filter(|x| **x == 0.0).step_by(2).for_each(|x| *x = -0.0);

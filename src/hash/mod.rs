@@ -37,16 +37,20 @@ enum Functions {
 /// What hashing a vector leaves behind; kept between rows so that nothing is allocated per row.
 #[derive(Default)]
 pub struct Buckets {
-    /// `tables x hashes` buckets.
+    /// A key a table: its tuple of buckets, mixed; where the buckets are bits, the bits themselves.
+    pub keys: Vec<u64>,
+    /// `tables x hashes` buckets, where they are not bits.
     pub values: Vec<i64>,
     /// Where in its bucket the projected vector lies, in units of the width (projections), or the signed
     /// projection (hyperplanes); empty for the other families.
     pub positions: Vec<f64>,
-    input: Vec<f64>,
     neighbours: Vec<Neighbour>,
+    singles: Vec<f32>,
+    doubles: Vec<f64>,
+    letters: Vec<u32>,
 }
 
-/// One bucket of a table shifted: which of its hashes, by how much, and how far away that is.
+/// One bucket of a table shifted: which of its hashes, by how much (a bit is flipped), and how far away that is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbour {
     pub hash: usize,
@@ -80,18 +84,34 @@ impl Hasher {
 
     /// Hashes a vector, whose dimensions were checked.
     pub fn hash(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
-        out.values.resize(self.tables * self.hashes, 0);
+        out.keys.resize(self.tables, 0);
         match (&self.functions, vector) {
             (Functions::Bits(f), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
-                f.hash(bytes, &mut out.values);
-                Ok(())
+                f.hash(bytes, &mut out.keys);
+                return Ok(());
             }
-            (Functions::Symbols(f), _) => f.hash(vector, out),
-            (Functions::Projection(f), _) => f.buckets(vector, out),
-            (Functions::Hyperplane(f), _) => f.signs(vector, out),
-            (Functions::MinHash(f), _) => f.hash(vector, out),
-            (Functions::Bits(_), _) => Err(Error::data(format!("cannot sample the bits of {}", vector.type_name()))),
+            (Functions::Bits(_), _) => {
+                return Err(Error::data(format!("cannot sample the bits of {}", vector.type_name())));
+            }
+            (Functions::Symbols(f), _) => return f.hash(vector, out),
+            (Functions::Hyperplane(f), _) => return f.signs(vector, out),
+            _ => out.values.resize(self.tables * self.hashes, 0),
         }
+        match &self.functions {
+            Functions::MinHash(f) => f.hash(vector, out)?,
+            Functions::Projection(f) => f.buckets(vector, out)?,
+            _ => {}
+        }
+        for (table, key) in out.keys.iter_mut().enumerate() {
+            *key = self.mixed(table, &out.values);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn mixed(&self, table: usize, values: &[i64]) -> u64 {
+        let tuple = &values[table * self.hashes..][..self.hashes];
+        tuple.iter().fold(self.salts[table], |key, &bucket| mix(key, bucket as u64))
     }
 
     /// A 64-bit hash of the content of the vector that was hashed into `buckets` just now.
@@ -104,29 +124,22 @@ impl Hasher {
             // Equal vectors have bit-identical projections, different ones practically never. Sets with the same
             // minima are alike to the filter.
             _ => {
-                let id = buckets.values.iter().fold(0, |id, &value| mix(id, value as u64));
+                let id = buckets.keys.iter().fold(0, |id, &key| mix(id, key));
                 buckets.positions.iter().fold(id, |id, y| mix(id, y.to_bits()))
             }
         }
     }
 
-    /// The key of a table: its tuple of buckets, mixed. Where the buckets are bits, the bits themselves.
-    #[inline]
-    pub fn key(&self, table: usize, buckets: &[i64]) -> u64 {
-        let tuple = &buckets[table * self.hashes..][..self.hashes];
-        if self.is_binary() {
-            return tuple.iter().fold(0, |key, &bit| key << 1 | bit as u64);
-        }
-        tuple.iter().fold(self.salts[table], |key, &bucket| mix(key, bucket as u64))
-    }
-
     /// The key of a table with the `i`-th of the neighbours found last in place of its own bucket.
     pub fn shifted_key(&self, table: usize, i: usize, buckets: &mut Buckets) -> u64 {
         let Neighbour { hash, shift, .. } = buckets.neighbours[i];
+        if self.is_binary() {
+            return buckets.keys[table] ^ 1 << (self.hashes - 1 - hash);
+        }
         let at = table * self.hashes + hash;
         let own = buckets.values[at];
         buckets.values[at] = own.wrapping_add(shift);
-        let key = self.key(table, &buckets.values);
+        let key = self.mixed(table, &buckets.values);
         buckets.values[at] = own;
         key
     }
@@ -170,7 +183,7 @@ impl Hasher {
                         _ => 0.0,
                     };
                     if steps > 0 {
-                        list.push(Neighbour { hash, shift: 1 - 2 * buckets.values[base + hash], distance });
+                        list.push(Neighbour { hash, shift: 1, distance });
                     }
                 }
             }

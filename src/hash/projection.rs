@@ -2,7 +2,7 @@
 //! the cosine distance, where only the side counts.
 
 use super::Buckets;
-use super::kernel::{Path, multiply_sparse, padded};
+use super::kernel::{Number, Path, multiply_sparse, padded};
 use super::rng::Stream;
 use crate::error::{Code, Error, Result};
 use crate::filter::params::{Family, Params};
@@ -21,6 +21,7 @@ pub struct Projection {
     offsets: Vec<f64>,
     width: f64,
     dims: usize,
+    hashes: usize,
     path: Path,
 }
 
@@ -47,7 +48,7 @@ impl Projection {
             }
         }
         let path = Path::available().pop().unwrap_or(Path::Plain);
-        Ok(Projection { matrix, offsets, width: params.width, dims, path })
+        Ok(Projection { matrix, offsets, width: params.width, dims, hashes, path })
     }
 
     pub fn bytes(&self) -> usize {
@@ -70,57 +71,67 @@ impl Projection {
     /// Sides of the hyperplanes, with the signed distance from them.
     pub fn signs(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         self.project(vector, out)?;
-        if out.positions.iter().all(|&y| y == 0.0) && out.input.iter().all(|&x| x == 0.0) {
+        // Only a zero vector lies in all planes at once.
+        if out.positions.iter().all(|&y| y == 0.0) {
             return Err(Error::data("a zero vector has no direction, so no cosine distance"));
         }
-        for (y, value) in out.positions.iter().zip(&mut out.values) {
-            *value = i64::from(*y >= 0.0);
+        for (key, y) in out.keys.iter_mut().zip(out.positions.chunks(self.hashes)) {
+            *key = y.iter().fold(0, |key, &y| key << 1 | u64::from(y >= 0.0));
         }
         Ok(())
     }
 
     fn project(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         out.positions.resize(self.offsets.len(), 0.0);
-        match vector {
+        let (singles, doubles, y) = (&mut out.singles, &mut out.doubles, &mut out.positions);
+        let finite = |y: &[f64]| y.iter().all(|y| y.is_finite());
+        match *vector {
+            Vector::F32(x) | Vector::Dense(x) => {
+                self.path.multiply(&self.matrix, x, y);
+                if finite(y) { Ok(()) } else { Err(not_finite(x)) }
+            }
             Vector::Sparse { indices, values, .. } if indices.len() * SPARSE < self.dims => {
-                out.input.clear();
-                out.input.extend(values.iter().map(|&x| f64::from(x)));
-                multiply_sparse(&self.matrix, padded(self.dims), indices, &out.input, &mut out.positions);
+                multiply_sparse(&self.matrix, padded(self.dims), indices, values, y);
+                if finite(y) { Ok(()) } else { Err(not_finite(values)) }
             }
             _ => {
-                self.load(vector, &mut out.input)?;
-                self.path.multiply(&self.matrix, &out.input, &mut out.positions);
+                load(vector, self.dims, doubles)?;
+                // The same numbers hash alike whatever type carries them: what fits singles is taken as singles.
+                singles.clear();
+                singles.extend(doubles.iter().map(|&x| x as f32));
+                match singles.iter().zip(&*doubles).all(|(&s, &d)| f64::from(s) == d) {
+                    true => self.path.multiply(&self.matrix, singles, y),
+                    false => self.path.multiply(&self.matrix, doubles, y),
+                }
+                if finite(y) { Ok(()) } else { Err(not_finite(doubles)) }
             }
         }
-        if !out.positions.iter().all(|y| y.is_finite()) {
-            return Err(not_finite(&out.input));
-        }
-        Ok(())
-    }
-
-    /// Lays out a vector as doubles, padded with zeros.
-    fn load(&self, vector: &Vector, input: &mut Vec<f64>) -> Result<()> {
-        input.resize(padded(self.dims), 0.0);
-        match vector {
-            Vector::F32(x) | Vector::Dense(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = f64::from(from)),
-            Vector::F64(x) => input[..self.dims].copy_from_slice(x),
-            Vector::Ints(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = f64::from(from)),
-            Vector::BigInts(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = from as f64),
-            Vector::F16(x) => input.iter_mut().zip(*x).for_each(|(to, &from)| *to = half(from)),
-            Vector::Sparse { indices, values, .. } => {
-                input.fill(0.0);
-                indices.iter().zip(*values).for_each(|(&i, &from)| input[i as usize] = f64::from(from));
-            }
-            other => return Err(Error::data(format!("cannot project {}", other.type_name()))),
-        }
-        Ok(())
     }
 }
 
-fn not_finite(input: &[f64]) -> Error {
-    if input.iter().any(|x| x.is_nan()) {
+/// Lays out a vector as doubles.
+fn load(vector: &Vector, dims: usize, out: &mut Vec<f64>) -> Result<()> {
+    out.clear();
+    match *vector {
+        Vector::F32(x) | Vector::Dense(x) => out.extend(x.iter().map(|&x| f64::from(x))),
+        Vector::F64(x) => out.extend_from_slice(x),
+        Vector::Ints(x) => out.extend(x.iter().map(|&x| f64::from(x))),
+        Vector::BigInts(x) => out.extend(x.iter().map(|&x| x as f64)),
+        Vector::F16(x) => out.extend(x.iter().map(|&x| half(x))),
+        Vector::Sparse { indices, values, .. } => {
+            out.resize(dims, 0.0);
+            indices.iter().zip(values).for_each(|(&i, &from)| out[i as usize] = f64::from(from));
+        }
+        other => return Err(Error::data(format!("cannot project {}", other.type_name()))),
+    }
+    Ok(())
+}
+
+fn not_finite<T: Number>(input: &[T]) -> Error {
+    let mut input = input.iter().map(|&x| x.into());
+    if input.clone().any(f64::is_nan) {
         Error::data("vector contains NaN")
-    } else if input.iter().any(|x| x.is_infinite()) {
+    } else if input.any(f64::is_infinite) {
         Error::data("vector contains infinity")
     } else {
         Error::data("vector is too large to be projected")

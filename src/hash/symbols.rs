@@ -16,12 +16,13 @@ struct Sample {
 /// `tables x hashes` sampled positions, each with its function from letters to bits.
 pub struct SymbolSampling {
     samples: Vec<Sample>,
+    hashes: usize,
 }
 
 /// Multiply-add-shift: pairwise independent for letters below 2^32.
 #[inline]
-fn bit_of(letter: u32, sample: &Sample) -> i64 {
-    (sample.a.wrapping_mul(u64::from(letter)).wrapping_add(sample.b) >> 63) as i64
+fn bit_of(letter: u32, sample: &Sample) -> u64 {
+    sample.a.wrapping_mul(u64::from(letter)).wrapping_add(sample.b) >> 63
 }
 
 impl SymbolSampling {
@@ -34,31 +35,31 @@ impl SymbolSampling {
                 samples.push(Sample { position, a: stream.word(), b: stream.word() });
             }
         }
-        SymbolSampling { samples }
+        SymbolSampling { samples, hashes }
     }
 
     pub fn hash(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         match vector {
-            Vector::Bytes(bytes) => self.sample(|i| u32::from(bytes[i]), &mut out.values),
-            Vector::Ints(ints) => self.sample(|i| ints[i] as u32, &mut out.values),
+            Vector::Bytes(bytes) => self.sample(|i| u32::from(bytes[i]), &mut out.keys),
+            Vector::Ints(ints) => self.sample(|i| ints[i] as u32, &mut out.keys),
             Vector::Text(text) if text.is_ascii() => {
-                self.sample(|i| u32::from(text.as_bytes()[i]), &mut out.values);
+                self.sample(|i| u32::from(text.as_bytes()[i]), &mut out.keys);
             }
             Vector::Text(text) => {
                 // Letters of several bytes cannot be reached by position: they are laid out once.
-                out.input.clear();
-                out.input.extend(text.chars().map(|c| f64::from(u32::from(c))));
-                let letters = &out.input;
-                self.sample(|i| letters[i] as u32, &mut out.values);
+                out.letters.clear();
+                out.letters.extend(text.chars().map(u32::from));
+                let letters = &out.letters;
+                self.sample(|i| letters[i], &mut out.keys);
             }
             other => return Err(Error::data(format!("cannot sample the letters of {}", other.type_name()))),
         }
         Ok(())
     }
 
-    fn sample(&self, letter: impl Fn(usize) -> u32, values: &mut [i64]) {
-        for (value, sample) in values.iter_mut().zip(&self.samples) {
-            *value = bit_of(letter(sample.position as usize), sample);
+    fn sample(&self, letter: impl Fn(usize) -> u32, keys: &mut [u64]) {
+        for (key, samples) in keys.iter_mut().zip(self.samples.chunks(self.hashes)) {
+            *key = samples.iter().fold(0, |key, sample| key << 1 | bit_of(letter(sample.position as usize), sample));
         }
     }
 }

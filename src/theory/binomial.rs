@@ -5,6 +5,11 @@ fn ln_choose(n: u32, k: u32) -> f64 {
     ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
 }
 
+/// n over k.
+pub fn choose(n: u32, k: u32) -> f64 {
+    libm::exp(ln_choose(n, k))
+}
+
 /// P(Bin(n, p) = k).
 pub fn pmf(n: u32, p: f64, k: u32) -> f64 {
     if p <= 0.0 {
@@ -62,14 +67,18 @@ fn lower(n: u32, p: f64, k: u32) -> f64 {
 
 /// The distribution of the number of successes of independent trials with these probabilities.
 pub fn poisson_binomial(probabilities: &[f64]) -> Vec<f64> {
-    let mut law = vec![0.0; probabilities.len() + 1];
-    law[0] = 1.0;
-    for (n, &p) in probabilities.iter().enumerate() {
-        for j in (0..=n + 1).rev() {
-            law[j] = law[j] * (1.0 - p) + if j > 0 { law[j - 1] * p } else { 0.0 };
-        }
-    }
+    let mut law = Vec::with_capacity(probabilities.len() + 1);
+    law.push(1.0);
+    probabilities.iter().for_each(|&p| add_trial(&mut law, p));
     law
+}
+
+/// Takes one more trial into a distribution.
+pub fn add_trial(law: &mut Vec<f64>, p: f64) {
+    law.push(0.0);
+    for j in (0..law.len()).rev() {
+        law[j] = law[j] * (1.0 - p) + if j > 0 { law[j - 1] * p } else { 0.0 };
+    }
 }
 
 #[cfg(test)]

@@ -1,25 +1,37 @@
 //! Rates of the ILBF, the votes to ask for, and the distance that explains the votes.
 //!
-//! A near object is found when at least v of the k projections agree (Theorem 2). Theorem 3 is far off for theta > 2;
-//! in its place, each of the k virtual filters holds N ~ Poisson(load) foreign objects, its fill is 1 - (1 - k'/u)^N,
-//! and the votes of a slot are Poisson-binomial. The load is read off the filter's own fill.
+//! A near object is found when at least v of the k projections agree (Theorem 2), or fewer where foreign objects fill
+//! in for the rest. Theorem 3 is far off for theta > 2; in its place, each of the k virtual filters holds
+//! N ~ Poisson(load) foreign objects, its fill is 1 - (1 - k'/u)^N, and the votes of a slot are Poisson-binomial. The
+//! load is read off the filter's own fill.
 
 use super::{LAMBDA, balance, binomial, collision};
 use crate::filter::Facts;
 use crate::filter::params::Params;
 use crate::hash::rng::Stream;
 
-/// Draws of the k loads that a choice of votes is based on, and that a predicted rate is based on.
-const DRAWS: u32 = 64;
+/// Draws of the k loads that a predicted rate is based on.
 const RATE_DRAWS: u32 = 256;
 /// Levels of fill a factor of e apart.
 const LEVELS: f64 = 16.0;
 const LEVEL_ZERO: f64 = 1024.0;
 
 /// The fill of the Blooms that a query meets. Members do not spread evenly, and a query like a member meets a Bloom as
-/// often as members do: the mean is weighted with the fill itself.
+/// often as members do: the more of a Bloom's slots are set where one is, the more crowded are the Blooms in use.
 pub fn met_fill(params: &Params, ones: u64, squares: u64) -> f64 {
-    squares as f64 / (ones as f64 * f64::from(params.slots))
+    let (ones, squares, slots) = (ones as f64, squares as f64, f64::from(params.slots));
+    let mean = (ones / params.bits as f64).min(1.0);
+    // Who set the one slot set another one too with probability `same`: that is no foreign member.
+    let same = f64::from(params.bloom_hashes - 1) / (slots - 1.0);
+    if same >= 1.0 || mean >= 1.0 {
+        return mean;
+    }
+    let foreign = |both: f64| 1.0 - (1.0 - both) / (1.0 - same);
+    let found = foreign((squares - ones) / (ones * (slots - 1.0)));
+    // The same where members spread evenly: P(two given slots are not set) = P(one is not)^(2 - same).
+    let neither = libm::expm1((2.0 - same) * libm::log1p(-mean));
+    let even = foreign((2.0 * mean + neither) / mean);
+    (mean * found / even).clamp(1.0 / params.bits as f64, 1.0)
 }
 
 /// That fill rounded to a level: votes change with it, not with every bit.
@@ -32,8 +44,7 @@ fn level_fill(level: u64) -> f64 {
     libm::exp((level as f64 - LEVEL_ZERO) / LEVELS).min(1.0)
 }
 
-/// Foreign objects in one Bloom: fill = 1 - exp(-load k'/u). The one object that a Bloom is met for is not foreign, but
-/// its share of the fill is small where it matters.
+/// Foreign objects in one Bloom: fill = 1 - exp(-load k'/u).
 fn load(params: &Params, fill: f64) -> f64 {
     -libm::log1p(-fill.min(1.0 - 1e-12)) * f64::from(params.slots) / f64::from(params.bloom_hashes)
 }
@@ -65,23 +76,44 @@ fn poisson_law(mean: f64) -> Vec<f64> {
     law.collect()
 }
 
+/// Draws of the k loads that a choice of votes is based on: the more tables, the more one draw says.
+fn choice_draws(params: &Params) -> u32 {
+    (1024 / params.tables).clamp(8, 64)
+}
+
+/// The fills of the k virtual filters that a query reads, drawn again and again.
+struct Loads {
+    law: Vec<f64>,
+    fill_of: Vec<f64>,
+    stream: Stream,
+}
+
+impl Loads {
+    fn new(params: &Params, fill: f64, theta: f64) -> Self {
+        // Beyond this load every slot is taken in any case.
+        let full = 64.0 * f64::from(params.slots);
+        let mean = (load(params, fill) * reads(params, theta)).clamp(1e-300, full);
+        let law = poisson_law(mean);
+        let empty = 1.0 - f64::from(params.bloom_hashes) / f64::from(params.slots);
+        let fill_of = (0..=law.len()).map(|n| 1.0 - libm::pow(empty, n as f64)).collect();
+        Loads { law, fill_of, stream: Stream::new(u64::from(params.tables), 1) }
+    }
+
+    fn draw(&mut self, fills: &mut [f64]) {
+        for fill in fills {
+            let u = self.stream.uniform();
+            *fill = self.fill_of[self.law.partition_point(|&p| p <= u)];
+        }
+    }
+}
+
 /// P(unrelated objects alone give at least v votes), for every v from 0 to k.
 pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64> {
-    let tables = params.tables as usize;
-    // Beyond this load every slot is taken in any case.
-    let full = 64.0 * f64::from(params.slots);
-    let mean = (load(params, fill) * reads(params, theta)).clamp(1e-300, full);
-    let law = poisson_law(mean);
-    let empty = 1.0 - f64::from(params.bloom_hashes) / f64::from(params.slots);
-    let fill_of: Vec<f64> = (0..=law.len()).map(|n| 1.0 - libm::pow(empty, n as f64)).collect();
-    let mut stream = Stream::new(u64::from(params.tables), 1);
-    let mut rates = vec![0.0; tables + 1];
-    let mut fills = vec![0.0; tables];
+    let mut loads = Loads::new(params, fill, theta);
+    let mut rates = vec![0.0; params.tables as usize + 1];
+    let mut fills = vec![0.0; params.tables as usize];
     for _ in 0..draws {
-        fills.iter_mut().for_each(|f| {
-            let u = stream.uniform();
-            *f = fill_of[law.partition_point(|&p| p <= u)];
-        });
+        loads.draw(&mut fills);
         let mut tail = 0.0;
         for (votes, p) in binomial::poisson_binomial(&fills).into_iter().enumerate().rev() {
             tail += p;
@@ -90,6 +122,87 @@ pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64
     }
     rates.iter_mut().for_each(|r| *r = (*r / f64::from(draws)).min(1.0));
     rates
+}
+
+/// P(at least v votes | j of the k projections find the member), for the votes asked and every j from 0 to k. The
+/// member's own k' slots start with j votes; in the k - j other projections foreign objects may set them.
+fn given_hits(params: &Params, fill: f64, theta: f64, votes: &[u32], draws: u32) -> Vec<Vec<f64>> {
+    let tables = params.tables as usize;
+    let mut loads = Loads::new(params, fill, theta);
+    let mut fills = vec![0.0; tables];
+    let mut rates = vec![vec![0.0; tables + 1]; votes.len()];
+    let ways: Vec<f64> = (0..=params.bloom_hashes).map(|n| binomial::choose(params.bloom_hashes, n)).collect();
+    let (share, mut law, mut own) = (1.0 / f64::from(draws), Vec::new(), Vec::new());
+    for _ in 0..draws {
+        loads.draw(&mut fills);
+        tails(&binomial::poisson_binomial(&fills), &mut own);
+        let others: Vec<Vec<f64>> = votes.iter().map(|&v| other_slots(params, own[v as usize])).collect();
+        // By symmetry the projections that find the member may be the first j.
+        law.clear();
+        law.push(1.0);
+        for j in (0..=tables).rev() {
+            if j < tables {
+                binomial::add_trial(&mut law, fills[j]);
+            }
+            tails(&law, &mut own);
+            for ((&v, others), rates) in votes.iter().zip(&others).zip(&mut rates) {
+                let missing = (v as usize).saturating_sub(j);
+                let own = own.get(missing).copied().unwrap_or(0.0);
+                rates[j] += share * if missing == 0 { 1.0 } else { enough(own, others, &ways) };
+            }
+        }
+    }
+    rates
+}
+
+/// P(at least n), for every n, from P(n).
+fn tails(law: &[f64], out: &mut Vec<f64>) {
+    out.clear();
+    out.resize(law.len(), 0.0);
+    let mut tail = 0.0;
+    for (out, p) in out.iter_mut().zip(law).rev() {
+        tail += p;
+        *out = f64::min(tail, 1.0);
+    }
+}
+
+/// P(at least n of the slots that are not the member's reach the votes), for n from 0 to k'.
+fn other_slots(params: &Params, slot: f64) -> Vec<f64> {
+    let others = f64::from(params.slots - params.bloom_hashes);
+    let odds = slot / (1.0 - slot).max(1e-300);
+    let (mut term, mut left) = (libm::pow(1.0 - slot, others), 1.0);
+    let tails = (0..=params.bloom_hashes).map(|n| {
+        let tail = left;
+        left = f64::max(left - term, 0.0);
+        term *= odds * (others - f64::from(n)) / f64::from(n + 1);
+        tail
+    });
+    tails.collect()
+}
+
+/// P(at least k' slots reach the votes): the member's own k' slots do with probability `own` each, `others[n]` is
+/// P(at least n of the others do), and `ways` are the binomial coefficients of k'.
+fn enough(own: f64, others: &[f64], ways: &[f64]) -> f64 {
+    // Counted are the own slots that do, or those that do not, whichever is rarer.
+    let most = ways.len() - 1;
+    let (rare, common) = (own.min(1.0 - own), own.max(1.0 - own));
+    let mut term = (0..most).fold(1.0, |power, _| power * common);
+    let mut sum = 0.0;
+    for (n, ways) in ways.iter().enumerate() {
+        sum += ways * term * others[if own < 0.5 { most - n } else { n }];
+        term *= rare / common;
+    }
+    sum.min(1.0)
+}
+
+/// The law of the number of projections that find a member, each with probability `hit`.
+fn hits(params: &Params, hit: f64) -> Vec<f64> {
+    (0..=params.tables).map(|j| binomial::pmf(params.tables, hit, j)).collect()
+}
+
+/// P(accepted) from the law of hits and P(accepted | hits).
+fn mixed(hits: &[f64], given_hits: &[f64]) -> f64 {
+    hits.iter().zip(given_hits).map(|(p, accepted)| p * accepted).sum::<f64>().min(1.0)
 }
 
 /// P(at least k' of u slots), each with this probability; what is practically 0 or 1 is not computed.
@@ -108,14 +221,13 @@ fn best_votes(params: &Params, fill: f64, theta: f64) -> u32 {
     if params.votes > 0 {
         return params.votes;
     }
-    let near = hit(params, theta * params.near, theta);
-    let far = hit(params, theta * params.far, theta);
-    let foreign = background(params, fill, theta, DRAWS);
-    let cost = |votes: u32| {
-        let fpr = foreign[votes as usize] + binomial::at_least(params.tables, far, votes);
-        balance(LAMBDA, fpr, binomial::below(params.tables, near, votes))
-    };
-    (1..=params.tables).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(1)
+    let near = hits(params, hit(params, theta * params.near, theta));
+    let far = hits(params, hit(params, theta * params.far, theta));
+    let votes: Vec<u32> = (1..=params.tables).collect();
+    let given = given_hits(params, fill, theta, &votes, choice_draws(params));
+    let cost = |given: &[f64]| balance(LAMBDA, mixed(&far, given), 1.0 - mixed(&near, given));
+    let best = votes.iter().zip(&given).min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+    best.map_or(1, |(&votes, _)| votes)
 }
 
 /// The votes asked for at each theta, made so that answers are monotone in theta.
@@ -193,13 +305,33 @@ impl VotePlan {
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let params = &facts.params;
     let plan = VotePlan::new(params, fill_level(params, facts.ones, facts.squares));
-    let rate = |theta: f64, votes: u32| {
-        let found = binomial::at_least(params.tables, hit(params, distance, theta), votes);
-        let foreign =
-            background(params, met_fill(params, facts.ones, facts.squares), theta, RATE_DRAWS)[votes as usize];
-        found + (1.0 - found) * foreign
-    };
-    plan.deciding(theta).into_iter().map(|(theta, votes)| rate(theta, votes)).fold(0.0, f64::max)
+    let fill = met_fill(params, facts.ones, facts.squares);
+    // From the narrowest step to the widest, a projection that found the member once finds it again. What foreign
+    // objects add is neither the same in every step nor independent from step to step: the truth is in between.
+    let mut independent = hits(params, 0.0);
+    let (mut before, mut same) = (0.0, 1.0_f64);
+    for (theta, votes) in plan.deciding(theta).into_iter().rev() {
+        let given = given_hits(params, fill, theta, &[votes], RATE_DRAWS);
+        let now = hit(params, distance, theta).max(before);
+        independent = widened(&independent, if before < 1.0 { (now - before) / (1.0 - before) } else { 0.0 });
+        independent.iter_mut().zip(&given[0]).for_each(|(p, accepted)| *p *= 1.0 - accepted);
+        same = same.min(1.0 - mixed(&hits(params, now), &given[0]));
+        before = now;
+    }
+    let missed = libm::sqrt(independent.iter().sum::<f64>() * same);
+    (1.0 - missed).clamp(0.0, 1.0)
+}
+
+/// The law of hits after each projection that missed has found the member with probability `more`.
+fn widened(law: &[f64], more: f64) -> Vec<f64> {
+    let tables = law.len() - 1;
+    let mut out = vec![0.0; law.len()];
+    for (j, p) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+        for new in 0..=tables - j {
+            out[j + new] += p * binomial::pmf((tables - j) as u32, more, new as u32);
+        }
+    }
+    out
 }
 
 /// The distance that explains best how the votes grow with theta; none where they stay within what strangers reach.
@@ -211,7 +343,7 @@ pub fn estimate_distance(params: &Params, level: u64, mut votes: impl FnMut(f64)
         let theta = libm::exp2(f64::from(half) / 2.0);
         let needed = plan.votes(theta);
         // Beyond this theta strangers give as many votes as members do.
-        if background(params, fill, theta, DRAWS)[needed as usize] > 0.05 {
+        if background(params, fill, theta, choice_draws(params))[needed as usize] > 0.05 {
             return None;
         }
         let found = votes(theta);

@@ -48,11 +48,12 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
 pub fn acceptance_at(params: &Params, fill: Fill, distance: f64, theta: f64) -> f64 {
     let (found, foreign) = parts(params, fill, distance, theta);
     // Any of the unrelated members may agree in all tables by chance.
-    let others = (fill.members * parts(params, fill, params.metric.unrelated(), theta).0).min(1.0);
-    1.0 - (1.0 - found) * (1.0 - foreign) * (1.0 - others)
+    let unrelated = if params.family == Family::Symbols { 1.0 } else { params.metric.unrelated() };
+    let others = (fill.members * parts(params, fill, unrelated, theta).0).min(1.0);
+    1.0 - (1.0 - found - foreign).max(0.0) * (1.0 - others)
 }
 
-/// P(accepted by what the member at `distance` wrote), P(accepted by what several others wrote).
+/// P(accepted by what the member at `distance` wrote), P(accepted otherwise, by what several others wrote).
 pub fn parts(params: &Params, fill: Fill, distance: f64, theta: f64) -> (f64, f64) {
     let (tables, hashes) = (f64::from(params.tables), f64::from(params.hashes));
     let steps = steps(params, theta);
@@ -62,19 +63,18 @@ pub fn parts(params: &Params, fill: Fill, distance: f64, theta: f64) -> (f64, f6
     let one_off = hashes * libm::pow(p, hashes - 1.0) * r;
     let Fill { array: f, verify: e, .. } = fill;
 
-    // Found by what the member itself wrote. The literal rule looks at neighbours only where the bit is missing.
-    let reachable = if params.robust || params.verify_bits == 0 { 1.0 } else { 1.0 - f };
-    let found = libm::pow(own, tables) + tables * libm::pow(own, tables - 1.0) * one_off * reachable;
+    // Found by what the member itself wrote, in all tables or in all but one, whose bit is missing or hidden by a
+    // foreign one. The literal rule does not look behind a hidden miss.
+    let all_own = libm::pow(own, tables);
+    let next_door = tables * libm::pow(own, tables - 1.0) * one_off;
+    let (missing, hidden) = (next_door * (1.0 - f), if params.robust { next_door * f } else { 0.0 });
 
-    // Found by what others wrote.
+    // Every bit is set, or all but one, and yet not by this member: only a false positive of the verification accepts.
     let hit = own + (1.0 - own) * f;
-    let all = libm::pow(hit, tables);
-    let all_but_one = tables * libm::pow(hit, tables - 1.0) * (1.0 - hit);
+    let all = (libm::pow(hit, tables) - all_own - hidden).max(0.0);
+    let all_but_one = (tables * libm::pow(hit, tables - 1.0) * (1.0 - hit) - missing).max(0.0);
     let tries = neighbours(params, steps);
     let some = |tries: f64| -libm::expm1(tries * libm::log1p(-(f * e).min(1.0 - 1e-15)));
-    let mut foreign = all * e + all_but_one * some(tries);
-    if params.robust {
-        foreign += all * (1.0 - e) * some(tries * tables);
-    }
-    (found.min(1.0), foreign.clamp(0.0, 1.0))
+    let behind = if params.robust { (1.0 - e) * some(tries * tables) } else { 0.0 };
+    (all_own + missing + hidden, all * (e + behind) + all_but_one * some(tries))
 }

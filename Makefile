@@ -14,7 +14,7 @@ help: ## list the targets
 demo: ## build, start a private server, show a similarity semi-join with and without a filter
 	@scripts/demo.sh
 
-test: ## run every test; TESTS="name ..." runs some of tests/sql and tests/scenarios
+test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." runs some of tests/sql and tests/scenarios
 	@scripts/test.sh
 
 accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Every test, stage by stage; the last line is `N passed, N failed`.
 #   TESTS="name ..."  only these SQL tests and scenarios
-#   STAGES="fmt ..."  only these stages: fmt clippy core doc pgrx sql scenarios
-#   PG_CONFIG=...     the server to test with
+#   STAGES="fmt ..."  only these stages: fmt clippy core doc pgrx servers
+#   PG_CONFIG=...     the only server to test with; else one that is found, and PostgreSQL 16 and 18 with pgvector
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -83,30 +83,41 @@ write_pg_config() {
   export PGRX_PG_CONFIG_PATH=$file
 }
 
-# TESTS names SQL tests and scenarios alike.
-select_tests() {
-  local name
-  sql_tests=()
-  scenarios=()
-  for name in ${TESTS:-}; do
-    if [[ -f tests/sql/$name.sql ]]; then
-      sql_tests+=("$name")
-    elif compgen -G "tests/scenarios/$name.sh" >/dev/null || compgen -G "tests/scenarios/[0-9]*_$name.sh" >/dev/null; then
-      scenarios+=("$name")
-    else
-      die "there is no test $name in tests/sql or tests/scenarios"
-    fi
-  done
-  STAGES=
-  ((${#sql_tests[@]})) && STAGES+=" sql"
-  ((${#scenarios[@]})) && STAGES+=" scenarios"
-  return 0
+# The servers to test with, by their pg_config: the one at hand, and two with pgvector where a test may want it.
+list_servers() {
+  local server
+  servers=("$PG_CONFIG")
+  if [[ -n $chosen ]] || { [[ -n ${TESTS:-} ]] && ! wants_pgvector; }; then
+    return
+  fi
+  stage "PostgreSQL 16 and 18 with pgvector" count_one scripts/provision-pgvector.sh
+  while read -r server; do
+    servers+=("$server")
+  done < <(scripts/provision-pgvector.sh 2>/dev/null)
 }
 
-STAGES=${STAGES:-fmt clippy core doc pgrx sql scenarios}
-sql_tests=()
-scenarios=()
-[[ -z ${TESTS:-} ]] || select_tests
+wants_pgvector() {
+  local name
+  for name in $TESTS; do
+    grep -Eqs '^(-- )?needs vector$' "tests/sql/$name.sql" tests/scenarios/{,[0-9]*_}"$name.sh" && return
+  done
+  return 1
+}
+
+# One line a server: SQL tests and scenarios.
+server_stage() {
+  local tree='' vector name
+  # The private copy that pgrx's tests used already.
+  [[ $1 != "$PG_CONFIG" ]] || tree=$TREE_PG_CONFIG
+  vector=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$("$1" --sharedir)/extension/vector.control" 2>/dev/null || true)
+  name="PostgreSQL $("$1" --version | awk '{ print $2 }')${vector:+, pgvector $vector}"
+  # shellcheck disable=SC2086
+  stage "$name" count_lines env PG_CONFIG="$1" TREE_PG_CONFIG="$tree" scripts/server-tests.sh ${TESTS:-}
+}
+
+[[ -z ${TESTS:-} ]] || STAGES=servers
+STAGES=${STAGES:-fmt clippy core doc pgrx servers}
+chosen=${PG_CONFIG:-}
 
 start=$(now)
 ensure_rust
@@ -129,12 +140,11 @@ if wanted core; then stage "unit tests, core" count_cargo cargo test --no-defaul
 if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy --features "$PG_FEATURE pg_test"; fi
 if wanted doc; then stage "documentation builds" count_one doc; fi
 if wanted pgrx; then stage "cargo pgrx test" count_cargo pgrx_tests; fi
-if wanted sql || wanted scenarios; then
-  stage "release build and install" count_one env DEST_PG_CONFIG="$TREE_PG_CONFIG" scripts/install.sh
-fi
-if wanted sql; then stage "SQL tests" count_lines scripts/sql-tests.sh ${sql_tests[@]+"${sql_tests[@]}"}; fi
-if wanted scenarios; then
-  stage "scenarios" count_lines scripts/scenario-tests.sh ${scenarios[@]+"${scenarios[@]}"}
+if wanted servers; then
+  list_servers
+  for server in "${servers[@]}"; do
+    server_stage "$server"
+  done
 fi
 
 say "done in $(seconds_since "$start") s"

@@ -14,6 +14,13 @@ on_exit report
 
 pass() { echo "ok - $SCENARIO: $1"; }
 
+# needs EXTENSION: a scenario ends here on servers that do not have it
+needs() {
+  [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/$1.control ]] && return
+  echo "skip - $SCENARIO: no $1 here"
+  exit 0
+}
+
 # fail NAME DETAIL
 fail() {
   FAILED=1

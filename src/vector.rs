@@ -50,14 +50,14 @@ impl Vector<'_> {
     }
 }
 
-/// The value of an IEEE half, which a double holds exactly.
-pub fn half(bits: u16) -> f64 {
-    let magnitude = u64::from(bits & 0x7fff);
+/// The value of an IEEE half, which a single holds exactly.
+pub fn half(bits: u16) -> f32 {
+    let magnitude = u32::from(bits & 0x7fff);
     let value = match magnitude >> 10 {
-        0 => magnitude as f64 / f64::from(1 << 24),
-        31 => f64::from_bits((0x7ff << 52) | ((magnitude & 0x3ff) << 42)),
-        // The exponent's bias grows from 15 to 1023.
-        _ => f64::from_bits((magnitude << 42) + (1008 << 52)),
+        0 => magnitude as f32 / (1 << 24) as f32,
+        31 => f32::from_bits((0xff << 23) | ((magnitude & 0x3ff) << 13)),
+        // The exponent's bias grows from 15 to 127.
+        _ => f32::from_bits((magnitude << 13) + (112 << 23)),
     };
     if bits & 0x8000 == 0 { value } else { -value }
 }
@@ -168,12 +168,12 @@ mod tests {
     #[test]
     fn halfs_are_read_exactly() {
         for bits in 0..=u16::MAX {
-            let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff) / 1024.0);
+            let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 0x3ff) / 1024.0);
             let magnitude = match exponent {
-                0 => fraction * 2f64.powi(-14),
-                31 if fraction > 0.0 => f64::NAN,
-                31 => f64::INFINITY,
-                _ => (1.0 + fraction) * 2f64.powi(exponent - 15),
+                0 => fraction * 2f32.powi(-14),
+                31 if fraction > 0.0 => f32::NAN,
+                31 => f32::INFINITY,
+                _ => (1.0 + fraction) * 2f32.powi(exponent - 15),
             };
             let expected = if bits >> 15 == 0 { magnitude } else { -magnitude };
             assert!(
@@ -181,7 +181,7 @@ mod tests {
                 "{bits:#x}"
             );
         }
-        assert_eq!([0x3c00, 0xc000, 0x7bff, 0x0001].map(half), [1.0, -2.0, 65504.0, 5.960464477539063e-8]);
+        assert_eq!([0x3c00, 0xc000, 0x7bff, 0x0001].map(half), [1.0, -2.0, 65504.0, 5.9604645e-8]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::vector::{Vector, half};
 
 /// A sparse vector is multiplied as such where less than one element in so many is set; else the dense product, which
 /// gives the same bits, is faster.
-const SPARSE: usize = 8;
+const SPARSE: usize = 32;
 
 /// The projection matrix with its offsets.
 pub struct Projection {
@@ -84,47 +84,56 @@ impl Projection {
     fn project(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         out.positions.resize(self.offsets.len(), 0.0);
         let (singles, doubles, y) = (&mut out.singles, &mut out.doubles, &mut out.positions);
-        let finite = |y: &[f64]| y.iter().all(|y| y.is_finite());
         match *vector {
-            Vector::F32(x) | Vector::Dense(x) => {
-                self.path.multiply(&self.matrix, x, y);
-                if finite(y) { Ok(()) } else { Err(not_finite(x)) }
+            Vector::F32(x) | Vector::Dense(x) => self.multiply(x, y),
+            Vector::F16(x) => {
+                singles.clear();
+                singles.extend(x.iter().map(|&x| half(x)));
+                self.multiply(singles, y)
             }
             Vector::Sparse { indices, values, .. } if indices.len() * SPARSE < self.dims => {
                 multiply_sparse(&self.matrix, padded(self.dims), indices, values, y);
-                if finite(y) { Ok(()) } else { Err(not_finite(values)) }
+                check_finite(values, y)
+            }
+            Vector::Sparse { indices, values, .. } => {
+                singles.clear();
+                singles.resize(self.dims, 0.0);
+                indices.iter().zip(values).for_each(|(&i, &x)| singles[i as usize] = x);
+                self.multiply(singles, y)
             }
             _ => {
-                load(vector, self.dims, doubles)?;
+                load(vector, doubles)?;
                 // The same numbers hash alike whatever type carries them: what fits singles is taken as singles.
                 singles.clear();
                 singles.extend(doubles.iter().map(|&x| x as f32));
                 match singles.iter().zip(&*doubles).all(|(&s, &d)| f64::from(s) == d) {
-                    true => self.path.multiply(&self.matrix, singles, y),
-                    false => self.path.multiply(&self.matrix, doubles, y),
+                    true => self.multiply(singles, y),
+                    false => self.multiply(doubles, y),
                 }
-                if finite(y) { Ok(()) } else { Err(not_finite(doubles)) }
             }
         }
+    }
+
+    fn multiply<T: Number>(&self, x: &[T], y: &mut [f64]) -> Result<()> {
+        self.path.multiply(&self.matrix, x, y);
+        check_finite(x, y)
     }
 }
 
 /// Lays out a vector as doubles.
-fn load(vector: &Vector, dims: usize, out: &mut Vec<f64>) -> Result<()> {
+fn load(vector: &Vector, out: &mut Vec<f64>) -> Result<()> {
     out.clear();
     match *vector {
-        Vector::F32(x) | Vector::Dense(x) => out.extend(x.iter().map(|&x| f64::from(x))),
         Vector::F64(x) => out.extend_from_slice(x),
         Vector::Ints(x) => out.extend(x.iter().map(|&x| f64::from(x))),
         Vector::BigInts(x) => out.extend(x.iter().map(|&x| x as f64)),
-        Vector::F16(x) => out.extend(x.iter().map(|&x| half(x))),
-        Vector::Sparse { indices, values, .. } => {
-            out.resize(dims, 0.0);
-            indices.iter().zip(values).for_each(|(&i, &from)| out[i as usize] = f64::from(from));
-        }
         other => return Err(Error::data(format!("cannot project {}", other.type_name()))),
     }
     Ok(())
+}
+
+fn check_finite<T: Number>(x: &[T], y: &[f64]) -> Result<()> {
+    if y.iter().all(|y| y.is_finite()) { Ok(()) } else { Err(not_finite(x)) }
 }
 
 fn not_finite<T: Number>(input: &[T]) -> Error {
@@ -161,8 +170,8 @@ mod tests {
             for step in [1, 2, 7, 50] {
                 let halfs: Vec<u16> =
                     (0..dims).map(|i| if i % step == 0 { 0x3c00 + 37 * i as u16 } else { 0 }).collect();
-                let doubles: Vec<f64> = halfs.iter().map(|&h| half(h)).collect();
-                let floats: Vec<f32> = doubles.iter().map(|&x| x as f32).collect();
+                let floats: Vec<f32> = halfs.iter().map(|&h| half(h)).collect();
+                let doubles: Vec<f64> = floats.iter().map(|&x| f64::from(x)).collect();
                 let indices: Vec<i32> = (0..dims as i32).step_by(step).collect();
                 let values: Vec<f32> = indices.iter().map(|&i| floats[i as usize]).collect();
                 let expected = hashed(&functions, &Vector::F64(&doubles), &mut out);

@@ -379,7 +379,12 @@ impl Params {
             return Err(Error::data(message).with_hint(format!("it takes {}", self.input_types())));
         }
         if dims == 0 {
-            return Err(Error::data(format!("{} must not be empty", vector.type_name())));
+            let what = match self.family {
+                Family::Bits => "bit string",
+                Family::Symbols => "string",
+                _ => "vector",
+            };
+            return Err(Error::data(format!("{what} must not be empty")));
         }
         if dims > limits::MAX_DIMS as usize {
             return Err(Error::too_large(format!("{dims} dimensions, the limit is {}", limits::MAX_DIMS)));

@@ -13,8 +13,11 @@ apt_install() {
     APT_FRESH=1
   fi
   say "installing $* (a minute or two)"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
+  local output
+  output=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" 2>&1) || {
+    printf '%s\n' "$output" | tail -20
     die "apt-get install $* failed"
+  }
 }
 
 ensure_rust() {

@@ -305,33 +305,33 @@ impl Params {
         check(self.kind != Kind::Dsbf || self.bloom_hashes == 0, || format!("bloom_hashes has no meaning for {name}"))
     }
 
-    /// The first parameter in which two filters differ, with both values.
+    /// The first parameter in which two filters differ, with both values: what users say before what follows from it.
     pub fn difference(&self, other: &Params) -> Option<(&'static str, String, String)> {
-        macro_rules! compare {
-            ($($field:ident),*) => {
-                $(if self.$field != other.$field {
-                    return Some((stringify!($field), format!("{:?}", self.$field), format!("{:?}", other.$field)));
-                })*
-            };
-        }
-        if self.kind != other.kind {
-            return Some(("kind", self.kind.name().into(), other.kind.name().into()));
-        }
-        if self.metric != other.metric {
-            return Some(("metric", self.metric.name().into(), other.metric.name().into()));
-        }
-        if self.family != other.family {
-            return Some(("alphabet", self.family.name().into(), other.family.name().into()));
-        }
-        if self.seed != other.seed {
-            return Some(("seed", (self.seed as i64).to_string(), (other.seed as i64).to_string()));
-        }
-        compare!(tables, hashes, width, bits, verify_bits, bloom_hashes, overflow, robust, blooms, slots);
-        if self.aligned != other.aligned {
-            return Some(("blooms_aligned", self.aligned.to_string(), other.aligned.to_string()));
-        }
-        compare!(votes, near, far, capacity);
-        None
+        let named = |p: &Params| {
+            [
+                ("kind", p.kind.name().to_string()),
+                ("metric", p.metric.name().to_string()),
+                ("alphabet", p.family.name().to_string()),
+                ("seed", (p.seed as i64).to_string()),
+                ("capacity", p.capacity.to_string()),
+                ("near", shown(p.near)),
+                ("far", shown(p.far)),
+                ("tables", p.tables.to_string()),
+                ("hashes", p.hashes.to_string()),
+                ("width", shown(p.width)),
+                ("overflow", p.overflow.to_string()),
+                ("robust", p.robust.to_string()),
+                ("blooms", p.blooms.to_string()),
+                ("slots", p.slots.to_string()),
+                ("blooms_aligned", p.aligned.to_string()),
+                ("bits", p.bits.to_string()),
+                ("verify_bits", p.verify_bits.to_string()),
+                ("bloom_hashes", p.bloom_hashes.to_string()),
+                ("votes", p.votes.to_string()),
+            ]
+        };
+        let pairs = named(self).into_iter().zip(named(other));
+        pairs.into_iter().find(|(x, y)| x != y).map(|((name, x), (_, y))| (name, x, y))
     }
 
     /// Reads text as the vector this metric expects; none where it is taken as it is.

@@ -4,7 +4,7 @@ use super::call::{self, Call, float8, int8, pg_function};
 use super::image;
 use crate::error::{Error, Result};
 use crate::filter::params::{Family, Kind, check_theta, shown};
-use crate::filter::{Facts, check_alike, dsbf, header};
+use crate::filter::{self, Facts, check_alike, dsbf, header};
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
 
@@ -12,9 +12,10 @@ fn facts(call: &Call, n: usize) -> Result<Facts> {
     Facts::of(image::read_cached(call, call.required(n))?)
 }
 
-fn theta(call: &Call, n: usize) -> Result<f64> {
+fn theta(call: &Call, n: usize, facts: &Facts) -> Result<f64> {
     let theta = call.float8(n).unwrap_or(1.0);
     check_theta(theta)?;
+    filter::ilbf::check_theta(&facts.params, theta)?;
     Ok(theta)
 }
 
@@ -33,14 +34,15 @@ pg_function!(lsbf_kind, |call| Ok(call::text(facts(call, 0)?.params.kind.name())
 pg_function!(lsbf_members, |call| Ok(int8(facts(call, 0)?.members)));
 pg_function!(lsbf_fpr, |call| {
     let facts = facts(call, 0)?;
-    Ok(float8(false_positives(&facts, theta(call, 1)?)))
+    Ok(float8(false_positives(&facts, theta(call, 1, &facts)?)))
 });
 pg_function!(lsbf_fnr, |call| {
     let distance = call.float8(1).unwrap_or(f64::NAN);
     if !(distance >= 0.0) {
         return Err(Error::parameter(format!("distance must be at least 0, not {}", shown(distance))));
     }
-    Ok(float8(1.0 - acceptance(&facts(call, 0)?, distance, theta(call, 2)?)))
+    let facts = facts(call, 0)?;
+    Ok(float8(1.0 - acceptance(&facts, distance, theta(call, 2, &facts)?)))
 });
 
 pg_function!(lsbf_overlap, |call| {

@@ -7,8 +7,8 @@
 
 use super::params::{Kind, Params, shown};
 use crate::error::{Error, Result};
-use crate::hash::Buckets;
 use crate::hash::mix::{mix, reduce};
+use crate::hash::{Buckets, floor};
 
 const MAX_WORDS: usize = crate::limits::MAX_SLOTS as usize / 64;
 /// Bits of a counter: up to 255 tables.
@@ -93,11 +93,11 @@ fn window(params: &Params, bucket: i64, inside: f64, theta: f64) -> (u64, u64) {
         let first = own - own % width;
         return (first as u64, width.min(blooms - first) as u64);
     }
-    let below = (inside - theta / 2.0).floor();
-    let above = (inside + theta / 2.0).floor();
-    let count = ((above - below) as i64 + 1).min(blooms);
+    let below = floor(inside - theta / 2.0);
+    let above = floor(inside + theta / 2.0);
+    let count = (above - below + 1).min(blooms);
     // Most windows lie whole within 0..blooms; the division is for the others.
-    let first = own + below as i64;
+    let first = own + below;
     let first = if first < 0 { first.rem_euclid(blooms) } else { first };
     (first as u64, count as u64)
 }

@@ -48,6 +48,7 @@ pub struct Buckets {
     singles: Vec<f32>,
     doubles: Vec<f64>,
     letters: Vec<u32>,
+    words: Vec<u64>,
 }
 
 /// One bucket of a table shifted: which of its hashes, by how much (a bit is flipped), and how far away that is.
@@ -87,7 +88,7 @@ impl Hasher {
         out.keys.resize(self.tables, 0);
         match (&self.functions, vector) {
             (Functions::Bits(f), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
-                f.hash(bytes, &mut out.keys);
+                f.hash(bytes, &mut out.words, &mut out.keys);
                 return Ok(());
             }
             (Functions::Bits(_), _) => {
@@ -191,6 +192,13 @@ impl Hasher {
         list.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.hash.cmp(&b.hash)));
         list
     }
+}
+
+/// Rounds down. Without SSE4.1, `f64::floor` is a call; numbers beyond an i64 saturate.
+#[inline(always)]
+pub fn floor(x: f64) -> i64 {
+    let whole = x as i64;
+    whole.saturating_sub(i64::from(whole as f64 > x))
 }
 
 /// Checks that `dims` and the number of functions stay within the limits before anything is expanded.

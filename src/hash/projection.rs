@@ -1,9 +1,9 @@
 //! Random projections: Gaussian for l2, Cauchy for l1, both cut into buckets of a width; and Gaussian hyperplanes for
 //! the cosine distance, where only the side counts.
 
-use super::Buckets;
-use super::kernel::{Number, Path, multiply_sparse, padded};
+use super::kernel::{Path, multiply_double, multiply_sparse, padded};
 use super::rng::Stream;
+use super::{Buckets, floor};
 use crate::error::{Code, Error, Result};
 use crate::filter::params::{Family, Params};
 use crate::vector::{Vector, half};
@@ -11,6 +11,8 @@ use crate::vector::{Vector, half};
 /// A sparse vector is multiplied as such where less than one element in so many is set; else the dense product, which
 /// gives the same bits, is faster.
 const SPARSE: usize = 32;
+
+const LAST_BUCKET: f64 = (1u64 << 62) as f64;
 
 /// The projection matrix with its offsets.
 pub struct Projection {
@@ -59,11 +61,10 @@ impl Projection {
     pub fn buckets(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         self.project(vector, out)?;
         for ((y, value), offset) in out.positions.iter_mut().zip(&mut out.values).zip(&self.offsets) {
-            let scaled = *y / self.width + offset;
-            let bucket = scaled.floor();
-            // Saturates: vectors beyond 2^63 widths share the last bucket.
-            *value = bucket as i64;
-            *y = scaled - bucket;
+            // Vectors beyond 2^62 widths share the last bucket.
+            let scaled = (*y / self.width + offset).clamp(-LAST_BUCKET, LAST_BUCKET);
+            *value = floor(scaled);
+            *y = scaled - *value as f64;
         }
         Ok(())
     }
@@ -84,39 +85,59 @@ impl Projection {
     fn project(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         out.positions.resize(self.offsets.len(), 0.0);
         let (singles, doubles, y) = (&mut out.singles, &mut out.doubles, &mut out.positions);
+        let width = padded(self.dims);
         match *vector {
-            Vector::F32(x) | Vector::Dense(x) => self.multiply(x, y),
-            Vector::F16(x) => {
+            Vector::F32(x) | Vector::Dense(x) if self.dims == width => {
+                self.path.multiply(&self.matrix, x, y);
+                return finite(y, x);
+            }
+            Vector::F32(x) | Vector::Dense(x) => {
                 singles.clear();
-                singles.extend(x.iter().map(|&x| half(x)));
-                self.multiply(singles, y)
+                singles.extend_from_slice(x);
             }
             Vector::Sparse { indices, values, .. } if indices.len() * SPARSE < self.dims => {
-                multiply_sparse(&self.matrix, padded(self.dims), indices, values, y);
-                check_finite(values, y)
+                multiply_sparse(&self.matrix, width, indices, values, y);
+                return finite(y, values);
             }
             Vector::Sparse { indices, values, .. } => {
                 singles.clear();
-                singles.resize(self.dims, 0.0);
+                singles.resize(width, 0.0);
                 indices.iter().zip(values).for_each(|(&i, &x)| singles[i as usize] = x);
-                self.multiply(singles, y)
+            }
+            Vector::F16(x) => {
+                singles.clear();
+                singles.extend(x.iter().map(|&x| half(x)));
             }
             _ => {
                 load(vector, doubles)?;
                 // The same numbers hash alike whatever type carries them: what fits singles is taken as singles.
                 singles.clear();
                 singles.extend(doubles.iter().map(|&x| x as f32));
-                match singles.iter().zip(&*doubles).all(|(&s, &d)| f64::from(s) == d) {
-                    true => self.multiply(singles, y),
-                    false => self.multiply(doubles, y),
+                if singles.iter().zip(&*doubles).any(|(&s, &d)| f64::from(s) != d) {
+                    doubles.resize(width, 0.0);
+                    multiply_double(&self.matrix, doubles, y);
+                    return finite(y, doubles);
                 }
             }
         }
+        singles.resize(width, 0.0);
+        self.path.multiply(&self.matrix, singles, y);
+        finite(y, singles)
     }
+}
 
-    fn multiply<T: Number>(&self, x: &[T], y: &mut [f64]) -> Result<()> {
-        self.path.multiply(&self.matrix, x, y);
-        check_finite(x, y)
+/// Checks the result, and only where that is not finite the vector.
+fn finite<T: Copy + Into<f64>>(y: &[f64], input: &[T]) -> Result<()> {
+    if y.iter().all(|y| y.is_finite()) {
+        return Ok(());
+    }
+    let mut input = input.iter().map(|&x| x.into());
+    if input.clone().any(f64::is_nan) {
+        Err(Error::data("vector contains NaN"))
+    } else if input.any(f64::is_infinite) {
+        Err(Error::data("vector contains infinity"))
+    } else {
+        Err(Error::data("vector is too large to be projected"))
     }
 }
 
@@ -130,21 +151,6 @@ fn load(vector: &Vector, out: &mut Vec<f64>) -> Result<()> {
         other => return Err(Error::data(format!("cannot project {}", other.type_name()))),
     }
     Ok(())
-}
-
-fn check_finite<T: Number>(x: &[T], y: &[f64]) -> Result<()> {
-    if y.iter().all(|y| y.is_finite()) { Ok(()) } else { Err(not_finite(x)) }
-}
-
-fn not_finite<T: Number>(input: &[T]) -> Error {
-    let mut input = input.iter().map(|&x| x.into());
-    if input.clone().any(f64::is_nan) {
-        Error::data("vector contains NaN")
-    } else if input.any(f64::is_infinite) {
-        Error::data("vector contains infinity")
-    } else {
-        Error::data("vector is too large to be projected")
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub struct Projection {
     /// One row a function, padded with zeros.
     matrix: Vec<f32>,
     /// Offsets in units of the width: within a bucket, or for the ILBF anywhere among its Blooms, so that projections
-    /// of data that spread little do not all crowd the same ones.
+    /// of data that spread little do not all crowd the same ones. The paper's aligned blocks go without.
     offsets: Vec<f64>,
     width: f64,
     dims: usize,
@@ -37,10 +37,11 @@ impl Projection {
         matrix.try_reserve_exact(size).map_err(|_| Error::new(Code::OutOfMemory, "out of memory"))?;
         matrix.resize(size, 0.0f32);
         let mut offsets = Vec::with_capacity(tables * hashes);
+        let spread = if params.aligned { 1.0 } else { f64::from(params.blooms.max(1)) };
         for table in 0..tables {
             let mut stream = Stream::new(params.seed, table as u64);
             for hash in 0..hashes {
-                offsets.push(stream.uniform() * f64::from(params.blooms.max(1)));
+                offsets.push(stream.uniform() * spread);
                 for value in &mut matrix[(table * hashes + hash) * row..][..dims] {
                     *value = match params.family {
                         Family::Cauchy => stream.cauchy(),

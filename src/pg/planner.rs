@@ -4,7 +4,7 @@ use super::call::{Call, pg_function};
 use super::image;
 use crate::error::Result;
 use crate::filter::Facts;
-use crate::filter::params::{Family, Kind};
+use crate::filter::params::{Family, Kind, check_theta};
 use crate::theory::false_positives;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
@@ -13,23 +13,30 @@ const NEAR_ROWS: f64 = 0.01;
 /// Selectivity where the filter is not known at planning time.
 const UNKNOWN: f64 = 0.05;
 
-/// The filter of a call, if it is a constant when the query is planned.
+/// An argument of a call, if it is a constant when the query is planned.
+unsafe fn constant(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List, n: usize) -> Option<Datum> {
+    // SAFETY: `args` is a list of expressions, and `n` is checked against its length.
+    unsafe {
+        if args.is_null() || n >= (*args).length as usize {
+            return None;
+        }
+        let value = pg_sys::estimate_expression_value(root, (*(*args).elements.add(n)).ptr_value.cast());
+        let constant = value.cast::<pg_sys::Const>();
+        ((*value).type_ == NodeTag::T_Const && !(*constant).constisnull).then(|| (*constant).constvalue)
+    }
+}
+
+/// What is known of a call's filter.
 unsafe fn constant_filter(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List) -> Option<Facts> {
     // SAFETY: `args` are the arguments of the function this support function belongs to, a filter first.
-    unsafe {
-        if args.is_null() || (*args).length < 1 {
-            return None;
-        }
-        let first = pg_sys::estimate_expression_value(root, (*(*args).elements).ptr_value.cast());
-        if (*first).type_ != NodeTag::T_Const {
-            return None;
-        }
-        let constant = first.cast::<pg_sys::Const>();
-        if (*constant).constisnull {
-            return None;
-        }
-        Facts::of(image::read((*constant).constvalue).ok()?).ok()
-    }
+    unsafe { Facts::of(image::read(constant(root, args, 0)?).ok()?).ok() }
+}
+
+/// The theta of a call; 1 where it is not known or not allowed.
+unsafe fn constant_theta(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List) -> f64 {
+    // SAFETY: the third argument is a double precision.
+    let theta = unsafe { constant(root, args, 2) }.map_or(1.0, |datum| f64::from_bits(datum.value() as u64));
+    if check_theta(theta).is_ok() { theta } else { 1.0 }
 }
 
 /// Cost of one question, in units of cpu_operator_cost: hashing takes one unit for some 64 multiplications.
@@ -56,7 +63,8 @@ fn support(call: &Call) -> Result<Datum> {
             NodeTag::T_SupportRequestSelectivity => {
                 let request = request.cast::<pg_sys::SupportRequestSelectivity>();
                 let facts = constant_filter((*request).root, (*request).args);
-                let passing = facts.map_or(UNKNOWN, |f| (false_positives(&f, 1.0) + NEAR_ROWS).clamp(1e-6, 1.0));
+                let theta = constant_theta((*request).root, (*request).args);
+                let passing = facts.map_or(UNKNOWN, |f| (false_positives(&f, theta) + NEAR_ROWS).clamp(1e-6, 1.0));
                 (*request).selectivity = passing;
             }
             NodeTag::T_SupportRequestCost => {

@@ -39,6 +39,13 @@ unsafe fn constant_theta(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List
     if check_theta(theta).is_ok() { theta } else { 1.0 }
 }
 
+/// The share of unrelated rows that pass. Predicted rates are those of rows at theta x far, but rows do not move away as
+/// theta grows: what passes at 1 passes at every larger theta.
+fn strangers(facts: &Facts, theta: f64) -> f64 {
+    let rate = false_positives(facts, theta);
+    if theta > 1.0 { rate.max(false_positives(facts, 1.0)) } else { rate }
+}
+
 /// Cost of one question, in units of cpu_operator_cost: hashing takes one unit for some 64 multiplications.
 fn cost(facts: &Facts) -> f64 {
     let params = &facts.params;
@@ -64,7 +71,7 @@ fn support(call: &Call) -> Result<Datum> {
                 let request = request.cast::<pg_sys::SupportRequestSelectivity>();
                 let facts = constant_filter((*request).root, (*request).args);
                 let theta = constant_theta((*request).root, (*request).args);
-                let passing = facts.map_or(UNKNOWN, |f| (false_positives(&f, theta) + NEAR_ROWS).clamp(1e-6, 1.0));
+                let passing = facts.map_or(UNKNOWN, |f| (strangers(&f, theta) + NEAR_ROWS).clamp(1e-6, 1.0));
                 (*request).selectivity = passing;
             }
             NodeTag::T_SupportRequestCost => {

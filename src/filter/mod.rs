@@ -16,6 +16,9 @@ use header::Header;
 use params::{Family, Kind, Params};
 use std::collections::BTreeMap;
 
+/// Levels of fill that an engine remembers for approx_distance.
+const DISTANCE_PLANS: usize = 32;
+
 /// A filter's functions, ready to use, with the memory a row needs. Made once for all filters that hash alike.
 pub struct Engine {
     pub params: Params,
@@ -31,6 +34,8 @@ pub struct Engine {
     /// The votes asked for at each theta, by the level of fill they were found for (ILBF): filters that hash alike
     /// are asked in turn. A few hundred levels cover every fill there is.
     plans: BTreeMap<u64, theory::ilbf::VotePlan>,
+    /// What approx_distance needs besides, of 40 kB each.
+    distances: BTreeMap<u64, theory::ilbf::DistancePlan>,
 }
 
 impl Engine {
@@ -47,6 +52,7 @@ impl Engine {
             counters: Box::default(),
             threshold: (0.0, 0),
             plans: BTreeMap::new(),
+            distances: BTreeMap::new(),
         })
     }
 
@@ -157,7 +163,13 @@ impl Engine {
         let body = &image[header.body_start()..];
         let (params, buckets, counters) = (&self.params, &self.buckets, &mut self.counters);
         let level = theory::ilbf::fill_level(params, header.ones, header.squares);
-        Ok(theory::ilbf::estimate_distance(params, level, |theta| ilbf::votes(params, buckets, body, theta, counters)))
+        let votes = self.plans.entry(level).or_insert_with(|| theory::ilbf::VotePlan::new(params, level));
+        if self.distances.len() >= DISTANCE_PLANS && !self.distances.contains_key(&level) {
+            self.distances.clear();
+        }
+        let make = || theory::ilbf::DistancePlan::new(params, votes, level);
+        let plan = self.distances.entry(level).or_insert_with(make);
+        Ok(plan.estimate(params.tables, |theta| ilbf::votes(params, buckets, body, theta, counters)))
     }
 }
 

@@ -26,7 +26,9 @@ fn votes(facts: &Facts) -> u32 {
         Kind::Dsbf => dsbf::threshold(params, 1.0),
         Kind::Lsbf => params.tables,
         Kind::Ilbf if facts.ones == 0 => params.votes,
-        Kind::Ilbf => ilbf::VotePlan::new(params, ilbf::fill_level(params, facts.ones, facts.squares)).votes(1.0),
+        Kind::Ilbf => {
+            ilbf::VotePlan::up_to(params, ilbf::fill_level(params, facts.ones, facts.squares), 1.0).votes(1.0)
+        }
     }
 }
 

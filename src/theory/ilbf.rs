@@ -244,14 +244,20 @@ pub struct VotePlan {
 
 impl VotePlan {
     pub fn new(params: &Params, level: u64) -> Self {
+        Self::up_to(params, level, f64::INFINITY)
+    }
+
+    /// A plan for this theta and smaller ones: what is asked once need not know the rest.
+    pub fn up_to(params: &Params, level: u64, theta: f64) -> Self {
         let fill = level_fill(level);
-        let thetas: Vec<f64> = if params.votes > 0 {
+        let mut thetas: Vec<f64> = if params.votes > 0 {
             vec![1.0]
         } else if params.aligned {
             (1..=32).map(f64::from).collect()
         } else {
             (-6..=14).map(|half| libm::exp2(f64::from(half) / 2.0)).collect()
         };
+        thetas.truncate(thetas.partition_point(|&end| end < theta) + 1);
         let mut steps: Vec<(f64, u32)> = thetas.iter().map(|&theta| (theta, best_votes(params, fill, theta))).collect();
         if let Some(last) = steps.last_mut() {
             last.0 = f64::INFINITY;
@@ -304,7 +310,7 @@ impl VotePlan {
 /// P(accepted) with the nearest member at `distance`.
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let params = &facts.params;
-    let plan = VotePlan::new(params, fill_level(params, facts.ones, facts.squares));
+    let plan = VotePlan::up_to(params, fill_level(params, facts.ones, facts.squares), theta);
     let fill = met_fill(params, facts.ones, facts.squares);
     // From the narrowest step to the widest, a projection that found the member once finds it again. What foreign
     // objects add is neither the same in every step nor independent from step to step: the truth is in between.
@@ -334,36 +340,67 @@ fn widened(law: &[f64], more: f64) -> Vec<f64> {
     out
 }
 
-/// The distance that explains best how the votes grow with theta; none where they stay within what strangers reach.
-pub fn estimate_distance(params: &Params, level: u64, mut votes: impl FnMut(f64) -> u32) -> Option<f64> {
-    let fill = level_fill(level);
-    let plan = VotePlan::new(params, level);
-    let mut seen: Vec<(f64, u32)> = Vec::new();
-    for half in -4..=10 {
-        let theta = libm::exp2(f64::from(half) / 2.0);
-        let needed = plan.votes(theta);
-        // Beyond this theta strangers give as many votes as members do.
-        if background(params, fill, theta, choice_draws(params))[needed as usize] > 0.05 {
-            return None;
-        }
-        let found = votes(theta);
-        seen.push((theta, found));
-        if found >= needed {
-            break;
-        }
-        if half == 10 {
-            return None;
-        }
+/// Thetas that a distance is estimated from, at most.
+const DISTANCE_STEPS: usize = 15;
+
+/// How a distance is estimated at one level of fill, made once: the thetas to try in turn, each with the votes that count
+/// as found, and the distances that may be the answer.
+pub struct DistancePlan {
+    steps: Vec<(f64, u32)>,
+    candidates: Vec<Candidate>,
+}
+
+/// A distance with the logarithms of the chances that a projection finds it first at each theta, and at none so far.
+struct Candidate {
+    distance: f64,
+    first: [f64; DISTANCE_STEPS],
+    not_yet: [f64; DISTANCE_STEPS],
+}
+
+impl DistancePlan {
+    pub fn new(params: &Params, plan: &VotePlan, level: u64) -> Self {
+        let fill = level_fill(level);
+        let thetas = (0..DISTANCE_STEPS).map(|i| libm::exp2((i as f64 - 4.0) / 2.0));
+        // Beyond some theta strangers give as many votes as members do.
+        let usable = |&(theta, needed): &(f64, u32)| {
+            background(params, fill, theta, choice_draws(params))[needed as usize] <= 0.05
+        };
+        let steps: Vec<(f64, u32)> = thetas.map(|theta| (theta, plan.votes(theta))).take_while(usable).collect();
+        let distances = (0..=160).map(|i| params.near * libm::exp2(f64::from(i - 80) / 12.0));
+        let candidates = distances.map(|distance| Candidate::new(params, distance, &steps)).collect();
+        DistancePlan { steps, candidates }
     }
-    let likelihood = |c: f64| {
-        let (mut sum, mut before, mut counted) = (0.0, 0.0, 0);
-        for &(theta, found) in &seen {
-            let p = hit(params, c, theta);
-            sum += f64::from(found.saturating_sub(counted)) * libm::log((p - before).max(1e-12));
-            (before, counted) = (p, found.max(counted));
+
+    /// The distance that explains best how the votes grow with theta; none where they stay within what strangers reach.
+    pub fn estimate(&self, tables: u32, mut votes: impl FnMut(f64) -> u32) -> Option<f64> {
+        // How many votes each theta adds.
+        let mut added = [0u32; DISTANCE_STEPS];
+        let mut counted = 0;
+        let last = self.steps.iter().enumerate().find_map(|(i, &(theta, needed))| {
+            let found = votes(theta);
+            added[i] = found.saturating_sub(counted);
+            counted = counted.max(found);
+            (found >= needed).then_some(i)
+        })?;
+        let likelihood = |c: &Candidate| {
+            let first: f64 = added[..=last].iter().zip(&c.first).map(|(&n, p)| f64::from(n) * p).sum();
+            first + f64::from(tables.saturating_sub(counted)) * c.not_yet[last]
+        };
+        let best = self.candidates.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
+        best.map(|candidate| candidate.distance)
+    }
+}
+
+impl Candidate {
+    fn new(params: &Params, distance: f64, steps: &[(f64, u32)]) -> Self {
+        let log = |p: f64| libm::log(p.max(1e-12));
+        let mut new = Candidate { distance, first: [0.0; DISTANCE_STEPS], not_yet: [0.0; DISTANCE_STEPS] };
+        let mut before = 0.0;
+        for (i, &(theta, _)) in steps.iter().enumerate() {
+            let p = hit(params, distance, theta);
+            (new.first[i], new.not_yet[i]) = (log(p - before), log(1.0 - p));
+            before = p;
         }
-        sum + f64::from(params.tables.saturating_sub(counted)) * libm::log((1.0 - before).max(1e-12))
-    };
-    let candidates = (0..=160).map(|i| params.near * libm::exp2(f64::from(i - 80) / 12.0));
-    candidates.max_by(|&a, &b| likelihood(a).total_cmp(&likelihood(b)))
+        new
+    }
 }

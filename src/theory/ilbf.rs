@@ -376,15 +376,21 @@ impl DistancePlan {
         // How many votes each theta adds.
         let mut added = [0u32; DISTANCE_STEPS];
         let mut counted = 0;
-        let last = self.steps.iter().enumerate().find_map(|(i, &(theta, needed))| {
-            let found = votes(theta);
+        let mut look = |i: usize| {
+            let found = votes(self.steps[i].0);
             added[i] = found.saturating_sub(counted);
             counted = counted.max(found);
-            (found >= needed).then_some(i)
-        })?;
+            found >= self.steps[i].1
+        };
+        let first = (0..self.steps.len()).find(|&i| look(i))?;
+        // Votes are luckily high where they first suffice; the next thetas are not chosen for their votes.
+        let last = (first + 2).min(self.steps.len() - 1);
+        (first + 1..=last).for_each(|i| _ = look(i));
+        // Half a miss where there is none: all projections agree at any distance well below the width.
+        let missed = f64::from(tables.saturating_sub(counted)).max(0.5);
         let likelihood = |c: &Candidate| {
-            let first: f64 = added[..=last].iter().zip(&c.first).map(|(&n, p)| f64::from(n) * p).sum();
-            first + f64::from(tables.saturating_sub(counted)) * c.not_yet[last]
+            let found: f64 = added[..=last].iter().zip(&c.first).map(|(&n, p)| f64::from(n) * p).sum();
+            found + missed * c.not_yet[last]
         };
         let best = self.candidates.iter().max_by(|a, b| likelihood(a).total_cmp(&likelihood(b)));
         best.map(|candidate| candidate.distance)

@@ -4,6 +4,7 @@ use super::call::Call;
 use crate::error::{Code, Error, Result};
 use crate::filter::header::{self, RESERVED};
 use crate::filter::params::Params;
+use crate::hash::mix::{mix, reduce};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, varatt_is_4b_u, varsize_any};
 
@@ -82,14 +83,51 @@ pub fn state(call: &Call, datum: Datum) -> Option<&mut [u64]> {
 }
 
 /// Most filters a statement keeps detoasted, and their bytes.
-const KEPT: usize = 8;
+const KEPT: usize = 256;
 const KEPT_BYTES: usize = 256 << 20;
 
-/// Detoasted filters of one function in one statement, newest last.
+/// Detoasted filters of one function in one statement.
 struct Kept {
     entries: [(pg_sys::varatt_external, *const u64); KEPT],
     count: usize,
     bytes: usize,
+    /// The entry used last.
+    last: usize,
+    draws: u64,
+}
+
+impl Kept {
+    /// Looks first at the entry used last and the ones behind it: a filter is asked many times, or all are in turn.
+    fn find(&mut self, toast: &pg_sys::varatt_external) -> Option<*const u64> {
+        let places = (0..self.count).map(|i| (self.last + i) % self.count);
+        self.last = places.into_iter().find(|&at| same(&self.entries[at].0, toast))?;
+        Some(self.entries[self.last].1)
+    }
+
+    /// Makes room for one more, at random: of filters asked in turn, the oldest is the one that is needed next. The one
+    /// used last stays, as the same call may still read it.
+    unsafe fn make_room(&mut self, size: usize) {
+        while self.count > 1 && (self.count == KEPT || self.bytes + size > KEPT_BYTES) {
+            self.draws += 1;
+            let at = (self.last + 1 + reduce(mix(0, self.draws), self.count as u64 - 1) as usize) % self.count;
+            let (old, pointer) = self.entries[at];
+            self.count -= 1;
+            self.entries[at] = self.entries[self.count];
+            if self.last == self.count {
+                self.last = at;
+            }
+            self.bytes -= old.va_rawsize as usize;
+            // SAFETY: it was detoasted by `read_cached`.
+            unsafe { pg_sys::pfree(pointer.cast_mut().cast()) };
+        }
+    }
+
+    fn push(&mut self, toast: pg_sys::varatt_external, pointer: *const u64) {
+        self.entries[self.count] = (toast, pointer);
+        self.last = self.count;
+        self.count += 1;
+        self.bytes += toast.va_rawsize as usize;
+    }
 }
 
 fn toast_pointer(datum: Datum) -> Option<pg_sys::varatt_external> {
@@ -121,23 +159,14 @@ pub fn read_cached(call: &Call, datum: Datum) -> Result<&[u64]> {
             lookup.fn_extra = pg_sys::MemoryContextAllocZero(lookup.fn_mcxt, size_of::<Kept>());
         }
         let kept = &mut *lookup.fn_extra.cast::<Kept>();
-        if let Some((_, pointer)) = kept.entries[..kept.count].iter().rev().find(|(key, _)| same(key, &toast)) {
-            return words(*pointer);
+        if let Some(pointer) = kept.find(&toast) {
+            return words(pointer);
         }
-        let size = toast.va_rawsize as usize;
-        while kept.count > 0 && (kept.count == KEPT || kept.bytes + size > KEPT_BYTES) {
-            let (old, pointer) = kept.entries[0];
-            kept.entries.copy_within(1..kept.count, 0);
-            kept.count -= 1;
-            kept.bytes -= old.va_rawsize as usize;
-            pg_sys::pfree(pointer.cast_mut().cast());
-        }
+        kept.make_room(toast.va_rawsize as usize);
         let before = pg_sys::MemoryContextSwitchTo(lookup.fn_mcxt);
         let pointer: *const u64 = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast();
         pg_sys::MemoryContextSwitchTo(before);
-        kept.entries[kept.count] = (toast, pointer);
-        kept.count += 1;
-        kept.bytes += size;
+        kept.push(toast, pointer);
         words(pointer)
     }
 }

@@ -74,22 +74,31 @@ pub fn tuple(params: &Params, distance: f64) -> f64 {
     libm::pow(same(params.family, distance, params.width), f64::from(params.hashes))
 }
 
+/// P(two unrelated members share a table's tuple).
+fn chance(params: &Params) -> f64 {
+    let p = match params.family {
+        Family::MinHash => same(Family::MinHash, params.metric.unrelated(), 0.0),
+        family if family.is_binary() => 0.5,
+        _ => 0.0,
+    };
+    libm::pow(p, f64::from(params.hashes))
+}
+
 /// P(a position that only unrelated members can have set is set): `fill` of a table's bits are. Where a tuple is hashed
-/// to its position, unrelated members also hit by having the very same bits, which the fill does not show.
+/// to its position, unrelated members also hit by having the very same tuple, which the fill does not show.
 pub fn foreign(params: &Params, fill: f64, members: f64) -> f64 {
-    if !params.family.is_binary() || params.is_natural() {
+    if params.is_natural() {
         return fill;
     }
-    1.0 - (1.0 - fill) * libm::exp(-members * libm::exp2(-f64::from(params.hashes)))
+    1.0 - (1.0 - fill) * libm::exp(-members * chance(params))
 }
 
 /// Expected number of different tuples that unrelated members have in a table.
 pub fn distinct(params: &Params, members: f64) -> f64 {
-    if !params.family.is_binary() {
-        return members;
+    match chance(params) {
+        0.0 => members,
+        chance => -libm::expm1(-members * chance) / chance,
     }
-    let tuples = libm::exp2(f64::from(params.hashes));
-    -tuples * libm::expm1(-members / tuples)
 }
 
 /// P(a bucket meets the window of theta widths centred on the query), at distance `c`.

@@ -18,9 +18,14 @@ pub fn add(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &mut [u64]
     (0..params.tables as usize).map(|table| bits::set(body, position(params, hasher, buckets, table))).sum()
 }
 
+/// Which tables know the query.
+pub fn hits(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &[u64]) -> impl Iterator<Item = bool> {
+    (0..params.tables as usize).map(|table| bits::get(body, position(params, hasher, buckets, table)))
+}
+
 /// B(u).
 pub fn votes(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &[u64]) -> u32 {
-    (0..params.tables as usize).map(|table| u32::from(bits::get(body, position(params, hasher, buckets, table)))).sum()
+    hits(params, hasher, buckets, body).map(u32::from).sum()
 }
 
 /// Whether B(u) reaches the threshold; stops as soon as that is decided.

@@ -9,6 +9,7 @@ use crate::filter::header;
 use crate::filter::{Facts, check_alike, merge};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
+use std::cell::Cell;
 
 /// A copy of a filter with one more member.
 fn with_member(filter: &[u64], vector: &Vector) -> Result<Datum> {
@@ -43,6 +44,8 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     let prototype = call.arg(2).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
     let prototype = image::read_cached(call, prototype)?;
     let Some(state) = call.arg(0) else {
+        // A new state may come to lie where another one was.
+        CONTAINED.set([(0, 0); CHECKED]);
         return with_member(prototype, &vector);
     };
     let Some(image) = image::state(call, state) else {
@@ -61,21 +64,41 @@ for_each_input!(lsbf_agg_step,
 
 const MAKE_ONE: &str = "make one with dsbf_new, lsbf_new or ilbf_new";
 
+/// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
+/// comparing all bits is for the first row of a group, not for every one.
+const CHECKED: usize = 64;
+thread_local! {
+    static CONTAINED: Cell<[(usize, u64); CHECKED]> = const { Cell::new([(0, 0); CHECKED]) };
+}
+
 /// All rows of a group must come with one prototype: it hashes as the state does, and its members are in the state.
 fn check_prototype(state: &[u64], prototype: &[u64]) -> Result<()> {
     let (ours, theirs) = (header::header_of(state), header::header_of(prototype));
     let alike =
         header::params_of(state) == header::params_of(prototype) && (theirs.dims == 0 || theirs.dims == ours.dims);
-    let contained = || {
-        let (state, prototype) = (&state[ours.body_start()..], &prototype[theirs.body_start()..]);
-        prototype.iter().zip(state).all(|(theirs, ours)| theirs & !ours == 0)
-    };
-    if alike && (!theirs.has_body || contained()) {
+    if alike && (!theirs.has_body || contained(state, prototype, theirs.body_start())) {
         return Ok(());
     }
     let detail = check_alike(&Facts::of(state)?.params, ours.dims, &Facts::of(prototype)?.params, theirs.dims);
     let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
     Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}")))
+}
+
+/// Whether a state has all the bits of a prototype. Header and member sketch stand for the prototype's content.
+fn contained(state: &[u64], prototype: &[u64], body: usize) -> bool {
+    let start = &header::payload(prototype)[..body * 8 - header::RESERVED];
+    let key = (state.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
+    let slot = (key.0 / 64) % CHECKED;
+    let mut checked = CONTAINED.get();
+    if checked[slot] == key {
+        return true;
+    }
+    let all = prototype[body..].iter().zip(&state[body..]).all(|(theirs, ours)| theirs & !ours == 0);
+    if all {
+        checked[slot] = key;
+        CONTAINED.set(checked);
+    }
+    all
 }
 
 /// The union of two filters; in an aggregate, the first is changed in place.

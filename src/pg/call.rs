@@ -3,6 +3,7 @@
 use super::error::raise;
 use crate::error::{Error, Result};
 use pgrx::pg_sys::{self, Datum};
+use std::ptr::NonNull;
 
 /// The arguments and surroundings of one function call.
 pub struct Call(pub pg_sys::FunctionCallInfo);
@@ -40,7 +41,7 @@ impl Call {
     }
 
     pub fn text(&self, n: usize) -> Option<&str> {
-        self.arg(n).map(|datum| super::input::text(datum))
+        self.arg(n).map(super::input::text)
     }
 
     /// Returns NULL.
@@ -57,9 +58,9 @@ impl Call {
     }
 
     /// The function's lookup record, which lives as long as the statement; none where the caller made none.
-    pub fn lookup(&self) -> Option<&mut pg_sys::FmgrInfo> {
-        // SAFETY: PostgreSQL keeps flinfo alive during the call, and calls are not concurrent.
-        unsafe { (*self.0).flinfo.as_mut() }
+    pub fn lookup(&self) -> Option<NonNull<pg_sys::FmgrInfo>> {
+        // SAFETY: PostgreSQL's call information is alive during the call.
+        unsafe { NonNull::new((*self.0).flinfo) }
     }
 }
 

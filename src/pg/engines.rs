@@ -12,7 +12,7 @@ const KEPT: usize = 16;
 
 thread_local! {
     /// Most recently used last.
-    static ENGINES: RefCell<Vec<Box<Engine>>> = const { RefCell::new(Vec::new()) };
+    static ENGINES: RefCell<Vec<Engine>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `body` with the engine of a filter. `vector` gives dims where the filter has none yet.
@@ -28,7 +28,7 @@ pub fn add(image: &mut [u64], vector: &Vector) -> Result<()> {
     ENGINES.with_borrow_mut(|engines| find(engines, image, vector)?.0.add(image, vector))
 }
 
-fn find<'a>(engines: &'a mut Vec<Box<Engine>>, image: &[u64], vector: &Vector) -> Result<(&'a mut Engine, Header)> {
+fn find<'a>(engines: &'a mut Vec<Engine>, image: &[u64], vector: &Vector) -> Result<(&'a mut Engine, Header)> {
     let header = header::header_of(image);
     let stored = header::params_of(image);
     let dims = match header.dims {
@@ -39,7 +39,7 @@ fn find<'a>(engines: &'a mut Vec<Box<Engine>>, image: &[u64], vector: &Vector) -
         Some(at) if at + 1 == engines.len() => {}
         Some(at) => engines[at..].rotate_left(1),
         None => {
-            engines.push(Box::new(Engine::new(header::decode_params(stored)?, dims)?));
+            engines.push(Engine::new(header::decode_params(stored)?, dims)?);
             shrink(engines);
         }
     }
@@ -56,8 +56,8 @@ fn dims_of(stored: &[u8], vector: &Vector) -> Result<u32> {
     Ok(if needs_dims(&params) { dims } else { 0 })
 }
 
-fn shrink(engines: &mut Vec<Box<Engine>>) {
-    while engines.len() > 1 && (engines.len() > KEPT || engines.iter().map(|e| e.bytes()).sum::<usize>() > KEPT_BYTES) {
+fn shrink(engines: &mut Vec<Engine>) {
+    while engines.len() > 1 && (engines.len() > KEPT || engines.iter().map(Engine::bytes).sum::<usize>() > KEPT_BYTES) {
         engines.remove(0);
     }
 }

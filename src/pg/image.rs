@@ -71,7 +71,7 @@ pub fn read<'a>(datum: Datum) -> Result<&'a [u64]> {
 }
 
 /// The words of an aggregate's state, to be changed in place; none where it is not ours or not plain.
-pub fn state(call: &Call, datum: Datum) -> Option<&mut [u64]> {
+pub fn state<'a>(call: &Call, datum: Datum) -> Option<&'a mut [u64]> {
     let pointer: *mut u64 = datum.cast_mut_ptr();
     // SAFETY: in an aggregate call the first argument is the state, which belongs to the aggregate.
     unsafe {
@@ -155,6 +155,7 @@ pub fn read_cached(call: &Call, datum: Datum) -> Result<&[u64]> {
     };
     // SAFETY: fn_extra is ours alone, zeroed or a `Kept` made here; both live in fn_mcxt.
     unsafe {
+        let lookup = &mut *lookup.as_ptr();
         if lookup.fn_extra.is_null() {
             lookup.fn_extra = pg_sys::MemoryContextAllocZero(lookup.fn_mcxt, size_of::<Kept>());
         }

@@ -40,7 +40,7 @@ pg_function!(lsbf_fpr, |call| {
 });
 pg_function!(lsbf_fnr, |call| {
     let distance = call.float8(1).unwrap_or(f64::NAN);
-    if !(distance >= 0.0) {
+    if distance.is_nan() || distance < 0.0 {
         return Err(Error::parameter(format!("distance must be at least 0, not {}", shown(distance))));
     }
     let facts = facts(call, 0)?;

@@ -3,6 +3,15 @@
 use crate::error::{Code, Error};
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 
+/// A message in the database's encoding. Where that is not UTF-8, what users gave is shown by its ASCII characters.
+fn shown(message: String) -> String {
+    // SAFETY: a plain look at the database's setting.
+    if unsafe { pgrx::pg_sys::GetDatabaseEncoding() } == pgrx::pg_sys::pg_enc::PG_UTF8 as i32 {
+        return message;
+    }
+    message.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
+}
+
 /// Raises an error.
 pub fn raise(error: Error) -> ! {
     let code = match error.code {
@@ -13,7 +22,7 @@ pub fn raise(error: Error) -> ! {
         Code::TooLarge => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         Code::OutOfMemory => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
     };
-    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, error.message, "pg_lsbf");
+    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, shown(error.message), "pg_lsbf");
     if let Some(hint) = error.hint {
         report = report.set_hint(hint);
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds for one server, installs into a private copy of it, and runs SQL tests and scenarios there.
+# Builds for one server, installs into a private copy of it, and runs SQL tests, scenarios and the documents' SQL there.
 #   scripts/server-tests.sh [NAME...]     NAME of tests/sql or tests/scenarios; all of them when none is given
 #   PG_CONFIG=...                         the server (found or installed when not given)
 set -euo pipefail
@@ -29,5 +29,8 @@ if (($# == 0 || ${#sql_tests[@]})); then
 fi
 if (($# == 0 || ${#scenarios[@]})); then
   scripts/scenario-tests.sh ${scenarios[@]+"${scenarios[@]}"} || failed=1
+fi
+if (($# == 0)); then
+  scripts/doc-tests.sh || failed=1
 fi
 exit "$failed"

@@ -21,4 +21,4 @@ pub const MAX_OVERFLOW: u32 = 16;
 /// Elements of a set.
 pub const MAX_SET: usize = 1 << 24;
 /// theta: the distance asked for, as a multiple of the one the filter was built for.
-pub const MAX_THETA: f64 = 1e6;
+pub const MAX_THETA: f64 = 1e4;

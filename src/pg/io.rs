@@ -16,8 +16,12 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
         let text = std::ffi::CStr::from_ptr(call.required(0).cast_mut_ptr()).to_bytes().trim_ascii();
         let size = base64::decoded_len_estimate(text.len());
         let buffer = std::slice::from_raw_parts_mut(pg_sys::palloc0(size.max(1)).cast::<u8>(), size);
-        let used = STANDARD.decode_slice(text, buffer).map_err(|e| {
-            Error::new(Code::Text, format!("invalid input syntax for type lsbf: {}", e.to_string().to_lowercase()))
+        let used = STANDARD.decode_slice(text, buffer).map_err(|error| {
+            let why = match error {
+                base64::DecodeSliceError::DecodeError(why) => why.to_string().to_lowercase(),
+                other => other.to_string().to_lowercase(),
+            };
+            Error::new(Code::Text, format!("invalid input syntax for type lsbf: {why}"))
                 .with_hint("a filter in text form is base64")
         })?;
         &buffer[..used]

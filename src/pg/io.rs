@@ -21,6 +21,7 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
                 base64::DecodeSliceError::DecodeError(why) => why.to_string().to_lowercase(),
                 other => other.to_string().to_lowercase(),
             };
+            let why = why.trim_end_matches('.');
             Error::new(Code::Text, format!("invalid input syntax for type lsbf: {why}"))
                 .with_hint("a filter in text form is base64")
         })?;

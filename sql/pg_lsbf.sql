@@ -326,28 +326,72 @@ CREATE FUNCTION lsbf_eq(lsbf, lsbf) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION lsbf_ne(lsbf, lsbf) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_lt(lsbf, lsbf) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_le(lsbf, lsbf) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_gt(lsbf, lsbf) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_ge(lsbf, lsbf) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_cmp(lsbf, lsbf) RETURNS integer
+    AS 'MODULE_PATHNAME', 'lsbf_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION lsbf_hash(lsbf) RETURNS integer
     AS 'MODULE_PATHNAME', 'lsbf_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION lsbf_eq(lsbf, lsbf) IS 'implementation of =';
 COMMENT ON FUNCTION lsbf_ne(lsbf, lsbf) IS 'implementation of <>';
+COMMENT ON FUNCTION lsbf_lt(lsbf, lsbf) IS 'implementation of <';
+COMMENT ON FUNCTION lsbf_le(lsbf, lsbf) IS 'implementation of <=';
+COMMENT ON FUNCTION lsbf_gt(lsbf, lsbf) IS 'implementation of >';
+COMMENT ON FUNCTION lsbf_ge(lsbf, lsbf) IS 'implementation of >=';
+COMMENT ON FUNCTION lsbf_cmp(lsbf, lsbf) IS 'order for sorting';
 COMMENT ON FUNCTION lsbf_hash(lsbf) IS 'hash for grouping and hash joins';
 
 CREATE OPERATOR = (
     LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_eq, COMMUTATOR = =, NEGATOR = <>,
-    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
+    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 CREATE OPERATOR <> (
     LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_ne, COMMUTATOR = <>, NEGATOR = =,
     RESTRICT = neqsel, JOIN = neqjoinsel
+);
+CREATE OPERATOR < (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_lt, COMMUTATOR = >, NEGATOR = >=,
+    RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+CREATE OPERATOR <= (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_le, COMMUTATOR = >=, NEGATOR = >,
+    RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+CREATE OPERATOR > (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_gt, COMMUTATOR = <, NEGATOR = <=,
+    RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+CREATE OPERATOR >= (
+    LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_ge, COMMUTATOR = <=, NEGATOR = <,
+    RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 CREATE OPERATOR | (
     LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_union, COMMUTATOR = |
 );
 COMMENT ON OPERATOR = (lsbf, lsbf) IS 'same filter: same parameters, same bits';
 COMMENT ON OPERATOR <> (lsbf, lsbf) IS 'different filters';
+COMMENT ON OPERATOR < (lsbf, lsbf) IS 'by bytes, for sorting only';
+COMMENT ON OPERATOR <= (lsbf, lsbf) IS 'by bytes, for sorting only';
+COMMENT ON OPERATOR > (lsbf, lsbf) IS 'by bytes, for sorting only';
+COMMENT ON OPERATOR >= (lsbf, lsbf) IS 'by bytes, for sorting only';
 COMMENT ON OPERATOR | (lsbf, lsbf) IS 'the filter of both sets';
 
 CREATE OPERATOR CLASS lsbf_hash_ops DEFAULT FOR TYPE lsbf USING hash AS
     OPERATOR 1 =,
     FUNCTION 1 lsbf_hash(lsbf);
 COMMENT ON OPERATOR CLASS lsbf_hash_ops USING hash IS 'equality of filters';
+
+CREATE OPERATOR CLASS lsbf_ops DEFAULT FOR TYPE lsbf USING btree AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 lsbf_cmp(lsbf, lsbf);
+COMMENT ON OPERATOR CLASS lsbf_ops USING btree IS 'order of filters by their bytes, for DISTINCT and sorting';

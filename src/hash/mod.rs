@@ -1,7 +1,7 @@
 //! The locality-sensitive hash families behind one interface.
 //!
 //! A [`Hasher`] turns a vector into `tables x hashes` buckets. Close vectors share buckets with the probability that
-//! [`crate::theory::collision`] gives; [`Buckets::neighbours`] names the buckets next to a table's own, nearest first.
+//! [`crate::theory::collision`] gives; [`Hasher::neighbours`] names the buckets next to a table's own, nearest first.
 
 pub mod bits;
 pub mod kernel;

@@ -4,6 +4,7 @@ use super::call::{self, Call, float8, int8, pg_function};
 use super::image;
 use crate::error::{Error, Result};
 use crate::filter::params::{Family, Kind, check_theta, shown};
+use crate::filter::sketch;
 use crate::filter::{self, Facts, check_alike, dsbf, header};
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
@@ -47,6 +48,7 @@ pg_function!(lsbf_fnr, |call| {
     Ok(float8(1.0 - acceptance(&facts, distance, theta(call, 2, &facts)?)))
 });
 
+// From the member sketches: the bits would count near members of two filters as common ones.
 pg_function!(lsbf_overlap, |call| {
     let (x, y) = (image::read_cached(call, call.required(0))?, image::read_cached(call, call.required(1))?);
     let (a, b) = (Facts::of(x)?, Facts::of(y)?);
@@ -54,11 +56,14 @@ pg_function!(lsbf_overlap, |call| {
     if a.ones == 0 || b.ones == 0 {
         return Ok(float8(0.0));
     }
-    let start = header::header_of(x).body_start();
-    let union: u64 = x[start..].iter().zip(&y[start..]).map(|(a, b)| u64::from((a | b).count_ones())).sum();
-    let bits = (x.len() - start) as f64 * 64.0;
-    let keys = |ones: u64| bloom::keys_from_fill(ones as f64 / bits, 1.0, bits);
-    Ok(float8(bloom::overlap(keys(a.ones), keys(b.ones), keys(union))))
+    let members = |image| {
+        let header = header::header_of(image);
+        &image[header.words()..header.body_start()]
+    };
+    let mut union = [0; sketch::WORDS];
+    union.copy_from_slice(members(x));
+    sketch::merge(&mut union, members(y));
+    Ok(float8(bloom::overlap(a.members as f64, b.members as f64, sketch::estimate(&union) as f64)))
 });
 
 /// lsbf_info: one row with everything.

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, vardata_any, varsize_any_exhdr};
+use std::cmp::Ordering;
 
 /// Text: base64 of the filter.
 fn lsbf_in(call: &Call) -> Result<Datum> {
@@ -83,11 +84,18 @@ fn from_bytea(call: &Call) -> Result<Datum> {
 }
 pg_function!(lsbf_from_bytea, from_bytea);
 
-fn equal(call: &Call) -> Result<bool> {
-    Ok(header::payload(image::read(call.required(0))?) == header::payload(image::read(call.required(1))?))
+/// Equal filters have equal bytes; the order is that of the bytes, which means nothing but lets DISTINCT and sorting work.
+fn compare(call: &Call) -> Result<Ordering> {
+    let (a, b) = (image::read(call.required(0))?, image::read(call.required(1))?);
+    Ok(header::payload(a).cmp(header::payload(b)))
 }
-pg_function!(lsbf_eq, |call| equal(call).map(boolean));
-pg_function!(lsbf_ne, |call| equal(call).map(|equal| boolean(!equal)));
+pg_function!(lsbf_eq, |call| compare(call).map(|o| boolean(o.is_eq())));
+pg_function!(lsbf_ne, |call| compare(call).map(|o| boolean(o.is_ne())));
+pg_function!(lsbf_lt, |call| compare(call).map(|o| boolean(o.is_lt())));
+pg_function!(lsbf_le, |call| compare(call).map(|o| boolean(o.is_le())));
+pg_function!(lsbf_gt, |call| compare(call).map(|o| boolean(o.is_gt())));
+pg_function!(lsbf_ge, |call| compare(call).map(|o| boolean(o.is_ge())));
+pg_function!(lsbf_cmp, |call| compare(call).map(|o| Datum::from(o as i32)));
 
 pg_function!(lsbf_hash, |call| {
     let hash = xxhash_rust::xxh3::xxh3_64(header::payload(image::read(call.required(0))?));

@@ -132,8 +132,10 @@ RESET enable_seqscan;
 SELECT count(*), bool_and(approx_member(f, ARRAY[g, 1, 2])) AS thousands_of_groups FROM (SELECT i % 3000 AS g, lsbf_agg(ARRAY[i % 3000, 1, 2], lsbf_new(dims => 3, capacity => 5, near => 0.1)) AS f FROM generate_series(1, 9000) i GROUP BY 1) s;
 SELECT lsbf_agg(v, p()) FILTER (WHERE id <= 10) | lsbf_agg(v, p()) FILTER (WHERE id > 10) = lsbf_agg(v, p()) AS filter, lsbf_agg(v, p() ORDER BY random()) = lsbf_agg(v, p()) AS ordered FROM items;
 SELECT count(*) AS sets, count(*) FILTER (WHERE f = (SELECT f FROM filters)) AS total FROM (SELECT day, lsbf_agg(v, p()) AS f FROM items GROUP BY GROUPING SETS ((day), ())) s;
--- Filters can be compared and hashed, not sorted: there is no smaller filter.
-SELECT expect_error('SELECT f FROM filters ORDER BY f'), expect_error('SELECT count(DISTINCT f) FROM filters');
+-- Filters can be compared, hashed and sorted, by their bytes.
+SELECT count(DISTINCT f) AS distinct, lsbf_agg(DISTINCT v, p()) = lsbf_agg(v, p()) AS same FROM filters, items;
+SELECT array_agg(x ORDER BY x) = array_agg(x ORDER BY x::bytea) AS by_bytes, bool_and((x < y) = (x::bytea < y::bytea) AND (x <= y) = (x::bytea <= y::bytea) AND (x > y) = (y < x) AND (x >= y) = (y <= x)) AS operators
+  FROM (SELECT lsbf_add(p(), v) AS x, lsbf_add(p(), lag(v) OVER (ORDER BY id)) AS y FROM items LIMIT 20) s;
 SELECT day FROM items GROUP BY day HAVING approx_member(lsbf_agg(v, p()), '{37,1,1}') ORDER BY day;
 SELECT count(*) AS rows, bool_and(approx_member(f, v)) AS window FROM (SELECT v, lsbf_agg(v, p()) OVER (PARTITION BY day ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS f FROM items) s;
 SELECT count(*) AS rows, bool_and(approx_member(f, v)) AS excluded FROM (SELECT v, lsbf_agg(v, p()) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE NO OTHERS) AS f FROM items WHERE id <= 100) s;

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn equal_vectors_of_every_type_have_the_same_buckets() {
-        for dims in [3usize, 8, 100] {
+        for dims in [3usize, 16, 100] {
             let spec = Spec { dims: Some(dims as i64), capacity: Some(100), near: Some(1.0), ..Spec::default() };
             let functions =
                 Projection::new(&parameters(Kind::Lsbf, Metric::L2, &spec).unwrap().0, dims as u32).unwrap();
@@ -188,6 +188,7 @@ mod tests {
                     Vector::Dense(&floats),
                     Vector::F16(&halfs),
                 ] {
+                    hashed(&functions, &Vector::F16(&vec![0x7bff; dims]), &mut out);
                     assert_eq!(hashed(&functions, &vector, &mut out), expected, "{vector:?}");
                 }
             }

@@ -3,7 +3,7 @@ CREATE TABLE items (id int, day date, v real[]);
 INSERT INTO items SELECT i, date '2024-01-01' + i % 10, ARRAY[i * 37 % 1001, i * i % 997, i] FROM generate_series(1, 1000) i;
 CREATE TABLE asked AS SELECT i AS id, CASE WHEN i <= 500 THEN ARRAY[i * 37 % 1001 + 0.01, i * i % 997, i]::real[] ELSE ARRAY[-i, -i * 7 % 1001, -3 * i]::real[] END AS v FROM generate_series(1, 1000) i;
 CREATE TABLE filters AS SELECT 'all' AS name, lsbf_agg(v, lsbf_new(dims => 3, capacity => 1000, near => 0.1)) AS f FROM items;
-CREATE FUNCTION p() RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$ SELECT lsbf_new(dims => 3, capacity => 1000, near => 0.1) $$;
+CREATE FUNCTION p() RETURNS lsbf IMMUTABLE LANGUAGE sql RETURN lsbf_new(dims => 3, capacity => 1000, near => 0.1);
 -- What every query below must find: how many pass (near ones, and false positives) is the same each time.
 CREATE TABLE truth AS SELECT a.id FROM asked a, filters WHERE approx_member(f, a.v);
 SELECT count(*) FILTER (WHERE id <= 500) > 480 AS near, count(*) FILTER (WHERE id > 500) < 50 AS far FROM truth;

@@ -37,7 +37,7 @@ CREATE FUNCTION dsbf_new(
     metric text DEFAULT 'hamming', hashes integer DEFAULT NULL, width double precision DEFAULT NULL,
     bits bigint DEFAULT NULL, votes integer DEFAULT NULL, alphabet text DEFAULT 'bits'
 ) RETURNS lsbf
-    AS 'MODULE_PATHNAME', 'dsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'dsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 CREATE FUNCTION lsbf_new(
     dims integer DEFAULT NULL, capacity bigint DEFAULT NULL, near double precision DEFAULT NULL,
@@ -46,7 +46,7 @@ CREATE FUNCTION lsbf_new(
     bits bigint DEFAULT NULL, verify_bits bigint DEFAULT NULL, bloom_hashes integer DEFAULT NULL,
     overflow integer DEFAULT NULL, robust boolean DEFAULT NULL, alphabet text DEFAULT 'bits'
 ) RETURNS lsbf
-    AS 'MODULE_PATHNAME', 'lsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'lsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 CREATE FUNCTION ilbf_new(
     dims integer DEFAULT NULL, capacity bigint DEFAULT NULL, near double precision DEFAULT NULL,
@@ -55,7 +55,7 @@ CREATE FUNCTION ilbf_new(
     slots integer DEFAULT NULL, bloom_hashes integer DEFAULT NULL, votes integer DEFAULT NULL,
     blooms_aligned boolean DEFAULT false
 ) RETURNS lsbf
-    AS 'MODULE_PATHNAME', 'ilbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'ilbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text)
     IS 'an empty distance-sensitive Bloom filter';
@@ -345,6 +345,9 @@ COMMENT ON FUNCTION lsbf_le(lsbf, lsbf) IS 'implementation of <=';
 COMMENT ON FUNCTION lsbf_gt(lsbf, lsbf) IS 'implementation of >';
 COMMENT ON FUNCTION lsbf_ge(lsbf, lsbf) IS 'implementation of >=';
 COMMENT ON FUNCTION lsbf_cmp(lsbf, lsbf) IS 'order for sorting';
+CREATE FUNCTION lsbf_hash_extended(lsbf, bigint) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'lsbf_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lsbf_hash_extended(lsbf, bigint) IS 'hash for partitioning';
 COMMENT ON FUNCTION lsbf_hash(lsbf) IS 'hash for grouping and hash joins';
 
 CREATE OPERATOR = (
@@ -384,7 +387,8 @@ COMMENT ON OPERATOR | (lsbf, lsbf) IS 'the filter of both sets';
 
 CREATE OPERATOR CLASS lsbf_hash_ops DEFAULT FOR TYPE lsbf USING hash AS
     OPERATOR 1 =,
-    FUNCTION 1 lsbf_hash(lsbf);
+    FUNCTION 1 lsbf_hash(lsbf),
+    FUNCTION 2 lsbf_hash_extended(lsbf, bigint);
 COMMENT ON OPERATOR CLASS lsbf_hash_ops USING hash IS 'equality of filters';
 
 CREATE OPERATOR CLASS lsbf_ops DEFAULT FOR TYPE lsbf USING btree AS

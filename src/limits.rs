@@ -11,7 +11,7 @@ pub const MAX_TABLES: u32 = 255;
 /// Locality-sensitive hashes a table.
 pub const MAX_HASHES: u32 = 64;
 /// Random numbers a filter's seed expands to (dims x tables x hashes), 4 bytes each, kept once a backend.
-pub const MAX_EXPANDED: u64 = 1 << 26;
+pub const MAX_EXPANDED: u64 = 1 << 24;
 /// Bits a key sets in a Bloom filter.
 pub const MAX_BLOOM_HASHES: u32 = 32;
 /// Locations of one ILBF Bloom filter.
@@ -19,6 +19,10 @@ pub const MAX_SLOTS: u32 = 4096;
 /// How far the active overflow may look.
 pub const MAX_OVERFLOW: u32 = 16;
 /// Elements of a set.
-pub const MAX_SET: usize = 1 << 24;
+pub const MAX_SET: usize = 1 << 20;
+/// Elements of a set times the hashes each takes: a fraction of a second.
+pub const MAX_SET_WORK: usize = 1 << 26;
+/// Bytes of a vector or set written as text.
+pub const MAX_TEXT: usize = 32 << 20;
 /// theta: the distance asked for, as a multiple of the one the filter was built for.
 pub const MAX_THETA: f64 = 1e4;

@@ -1,6 +1,7 @@
 //! What can be added or asked: views of values that stay where they are.
 
 use crate::error::{Error, Result};
+use crate::limits;
 
 /// A vector, bit string, string or set, borrowed from wherever it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -98,12 +99,26 @@ fn elements<'a>(text: &'a str, what: &str, form: &str) -> Result<&'a str> {
     stripped.ok_or_else(|| bad_text(what, text).with_hint(form))
 }
 
+/// Refuses what is too long before anything is made of it: Rust's memory, unlike PostgreSQL's, does not run out with an
+/// error.
+fn check_count(inner: &str, most: usize, what: &str) -> Result<()> {
+    if inner.len() > limits::MAX_TEXT {
+        return Err(Error::too_large(format!("text of {} bytes, the limit is {}", inner.len(), limits::MAX_TEXT)));
+    }
+    let count = inner.bytes().filter(|&b| b == b',').count() + 1;
+    if count > most {
+        return Err(Error::too_large(format!("{count} {what}, the limit is {most}")));
+    }
+    Ok(())
+}
+
 /// Reads `[1,2,3]` or `{1,2,3}`.
 pub fn parse_reals(text: &str) -> Result<Parsed> {
     let inner = elements(text, "vector", VECTOR_FORM)?;
     if inner.trim().is_empty() {
         return Ok(Parsed::Reals(Vec::new()));
     }
+    check_count(inner, limits::MAX_DIMS as usize, "dimensions")?;
     let numbers: std::result::Result<Vec<f64>, _> = inner.split(',').map(|s| s.trim().parse::<f64>()).collect();
     numbers.map(Parsed::Reals).map_err(|_| bad_text("vector", text).with_hint(VECTOR_FORM))
 }
@@ -111,6 +126,9 @@ pub fn parse_reals(text: &str) -> Result<Parsed> {
 /// Reads `0101`.
 pub fn parse_bits(text: &str) -> Result<Parsed> {
     let trimmed = text.trim();
+    if trimmed.len() > limits::MAX_DIMS as usize {
+        return Err(Error::too_large(format!("{} bits, the limit is {}", trimmed.len(), limits::MAX_DIMS)));
+    }
     let mut bytes = vec![0u8; trimmed.len().div_ceil(8)];
     for (i, c) in trimmed.bytes().enumerate() {
         match c {
@@ -125,6 +143,7 @@ pub fn parse_bits(text: &str) -> Result<Parsed> {
 /// Reads a set written as `{a,b,"c d"}` or `[1,2]`.
 pub fn parse_set(text: &str) -> Result<Parsed> {
     let inner = elements(text, "set", SET_FORM)?;
+    check_count(inner, limits::MAX_SET, "elements")?;
     let mut out = Vec::new();
     let mut chars = inner.chars().peekable();
     loop {

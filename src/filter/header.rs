@@ -161,6 +161,12 @@ pub fn set_dims(image: &mut [u64], dims: u32) {
     bytes_of_mut(image)[16..20].copy_from_slice(&dims.to_le_bytes());
 }
 
+/// Checks as much of a stored image as reading its parameters relies on: pages can be damaged.
+pub fn check_start(image: &[u64]) -> Result<()> {
+    let bytes = bytes_of(image);
+    Header::read(bytes)?.params(bytes).map(|_| ())
+}
+
 /// The header of an image that is known to be valid.
 pub fn header_of(image: &[u64]) -> Header {
     Header::read(bytes_of(image)).expect("an image inside is valid")

@@ -210,6 +210,17 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The chance that a position is set by others, as seen by a vector from the same source as the members.
+    pub fn foreign(&self) -> f64 {
+        let (params, members) = (&self.params, self.members as f64);
+        let partition = params.partition() as f64;
+        let keys = match params.is_natural() {
+            true => self.fill * partition,
+            false => theory::bloom::keys_from_fill(self.fill.min(1.0 - 1e-12), 1.0, partition),
+        };
+        theory::collision::foreign(params, self.fill, members).max(theory::collision::crowding(keys, members))
+    }
+
     /// Reads an image. Only the LSBF needs a look at the bits: its header counts both filters together.
     pub fn of(image: &[u64]) -> Result<Facts> {
         let header = header::header_of(image);

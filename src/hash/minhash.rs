@@ -57,8 +57,12 @@ impl MinHash {
         if len == 0 {
             return Err(Error::data("an empty set has no Jaccard distance to another set"));
         }
-        if len > limits::MAX_SET {
-            return Err(Error::too_large(format!("set of {len} elements, the limit is {}", limits::MAX_SET)));
+        let most = limits::MAX_SET.min(limits::MAX_SET_WORK / self.orders.len());
+        if len > most {
+            let functions = self.orders.len();
+            return Err(Error::too_large(format!(
+                "set of {len} elements, the limit is {most} with {functions} hashes"
+            )));
         }
         out.values.fill(-1);
         for i in 0..len {

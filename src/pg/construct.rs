@@ -4,9 +4,10 @@ use super::call::{Call, pg_function};
 use super::image;
 use crate::error::{Error, Result};
 use crate::filter::header;
-use crate::filter::params::{Kind, Metric};
+use crate::filter::params::{Kind, Metric, Params};
 use crate::theory::design::{Spec, parameters};
 use pgrx::pg_sys::Datum;
+use std::cell::RefCell;
 
 fn metric(call: &Call, n: usize) -> Result<Metric> {
     Metric::parse(call.text(n).ok_or_else(|| Error::parameter("metric must not be null"))?)
@@ -23,9 +24,29 @@ fn symbols(call: &Call, n: usize) -> Result<bool> {
     }
 }
 
-fn build(kind: Kind, metric: Metric, spec: &Spec) -> Result<Datum> {
-    let (params, dims) = parameters(kind, metric, spec)?;
-    Ok(image::datum(image::empty(&params, &header::encode_params(&params), dims, false)))
+/// What was derived lately. Where the planner cannot make a constant of a call, it is made for every row, and deriving
+/// parameters takes milliseconds.
+type Derived = (Kind, Metric, Spec, Params, u32);
+const REMEMBERED: usize = 8;
+thread_local! {
+    static DERIVED: RefCell<Vec<Derived>> = const { RefCell::new(Vec::new()) };
+}
+
+fn build(kind: Kind, metric: Metric, spec: Spec) -> Result<Datum> {
+    DERIVED.with_borrow_mut(|derived| {
+        let known = derived.iter().position(|(k, m, s, ..)| *k == kind && *m == metric && *s == spec);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let (params, dims) = parameters(kind, metric, &spec)?;
+                derived.truncate(REMEMBERED - 1);
+                derived.insert(0, (kind, metric, spec, params, dims));
+                0
+            }
+        };
+        let (.., params, dims) = &derived[at];
+        Ok(image::datum(image::empty(params, &header::encode_params(params), *dims, false)))
+    })
 }
 
 pg_function!(dsbf_new, |call| {
@@ -43,7 +64,7 @@ pg_function!(dsbf_new, |call| {
         symbols: symbols(call, 11)?,
         ..Spec::default()
     };
-    build(Kind::Dsbf, metric(call, 6)?, &spec)
+    build(Kind::Dsbf, metric(call, 6)?, spec)
 });
 
 pg_function!(lsbf_new, |call| {
@@ -64,7 +85,7 @@ pg_function!(lsbf_new, |call| {
         symbols: symbols(call, 14)?,
         ..Spec::default()
     };
-    build(Kind::Lsbf, metric(call, 6)?, &spec)
+    build(Kind::Lsbf, metric(call, 6)?, spec)
 });
 
 pg_function!(ilbf_new, |call| {
@@ -83,5 +104,5 @@ pg_function!(ilbf_new, |call| {
         aligned: call.boolean(12),
         ..Spec::default()
     };
-    build(Kind::Ilbf, metric(call, 6)?, &spec)
+    build(Kind::Ilbf, metric(call, 6)?, spec)
 });

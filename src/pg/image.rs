@@ -1,7 +1,7 @@
 //! Filters as PostgreSQL stores them: finding the words behind a datum, and making new ones.
 
 use super::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::filter::header::{self, RESERVED};
 use crate::filter::params::Params;
 use crate::hash::mix::{mix, reduce};
@@ -58,9 +58,7 @@ fn words<'a>(pointer: *const u64) -> Result<&'a [u64]> {
         let size = varsize_any(pointer.cast());
         std::slice::from_raw_parts(pointer, size / 8)
     };
-    if image.len() * 8 < header::FIXED {
-        return Err(Error::new(Code::Binary, "not a valid filter: too short"));
-    }
+    header::check_start(image)?;
     Ok(image)
 }
 
@@ -84,7 +82,7 @@ pub fn state<'a>(call: &Call, datum: Datum) -> Option<&'a mut [u64]> {
 
 /// Most filters a statement keeps detoasted, and their bytes.
 const KEPT: usize = 256;
-const KEPT_BYTES: usize = 256 << 20;
+const KEPT_BYTES: usize = 64 << 20;
 
 /// Detoasted filters of one function in one statement.
 struct Kept {

@@ -23,23 +23,24 @@ fn bytes<'a>(datum: Datum) -> &'a [u8] {
 /// A `text` datum as UTF-8.
 pub fn text<'a>(datum: Datum) -> &'a str {
     let raw = bytes(datum);
-    // SAFETY: text in a UTF-8 database is valid UTF-8, and the conversion gives such text; single-byte encodings are
-    // converted, SQL_ASCII is checked.
+    // SAFETY: what is converted is text of the database's encoding; the result is a C string.
     unsafe {
         let encoding = pg_sys::GetDatabaseEncoding();
         if encoding == pg_sys::pg_enc::PG_UTF8 as i32 {
-            return std::str::from_utf8_unchecked(raw);
+            return utf8(raw);
         }
         let converted = pg_sys::pg_server_to_any(raw.as_ptr().cast(), raw.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
         let converted = match converted.cast_const() == raw.as_ptr().cast() {
             true => raw,
             false => std::ffi::CStr::from_ptr(converted).to_bytes(),
         };
-        match std::str::from_utf8(converted) {
-            Ok(text) => text,
-            Err(_) => super::error::raise(Error::data("text is not valid UTF-8")),
-        }
+        utf8(converted)
     }
+}
+
+/// Checked: bytes that got into a database past its checks must not do harm here.
+fn utf8(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_else(|_| super::error::raise(Error::data("text is not valid UTF-8")))
 }
 
 pub fn untyped(call: &Call, n: usize) -> Result<Vector<'_>> {

@@ -97,7 +97,12 @@ pg_function!(lsbf_gt, |call| compare(call).map(|o| boolean(o.is_gt())));
 pg_function!(lsbf_ge, |call| compare(call).map(|o| boolean(o.is_ge())));
 pg_function!(lsbf_cmp, |call| compare(call).map(|o| Datum::from(o as i32)));
 
-pg_function!(lsbf_hash, |call| {
-    let hash = xxhash_rust::xxh3::xxh3_64(header::payload(image::read(call.required(0))?));
-    Ok(Datum::from(hash as i32))
+fn hash(call: &Call, seed: u64) -> Result<u64> {
+    Ok(xxhash_rust::xxh3::xxh3_64_with_seed(header::payload(image::read(call.required(0))?), seed))
+}
+pg_function!(lsbf_hash, |call| Ok(Datum::from(hash(call, 0)? as i32)));
+pg_function!(lsbf_hash_extended, |call| {
+    // With seed 0 the lower half is that of the plain hash, as PostgreSQL asks.
+    let seed = call.int8(1).unwrap_or(0) as u64;
+    Ok(Datum::from(hash(call, seed)? as i64))
 });

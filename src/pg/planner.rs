@@ -14,26 +14,29 @@ const NEAR_ROWS: f64 = 0.01;
 const UNKNOWN: f64 = 0.05;
 
 /// An argument of a call, if it is a constant when the query is planned.
-unsafe fn constant(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List, n: usize) -> Option<Datum> {
+///
+/// With `root`, stable functions are called for their value, as the planner does for selectivity.
+unsafe fn constant(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List, n: usize) -> Option<Datum> {
     // SAFETY: `args` is a list of expressions, and `n` is checked against its length.
     unsafe {
         if args.is_null() || n >= (*args).length as usize {
             return None;
         }
-        let value = pg_sys::estimate_expression_value(root, (*(*args).elements.add(n)).ptr_value.cast());
+        let expression = (*(*args).elements.add(n)).ptr_value.cast::<pg_sys::Node>();
+        let value = root.map_or(expression, |root| pg_sys::estimate_expression_value(root, expression));
         let constant = value.cast::<pg_sys::Const>();
         ((*value).type_ == NodeTag::T_Const && !(*constant).constisnull).then(|| (*constant).constvalue)
     }
 }
 
 /// What is known of a call's filter.
-unsafe fn constant_filter(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List) -> Option<Facts> {
+unsafe fn constant_filter(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List) -> Option<Facts> {
     // SAFETY: `args` are the arguments of the function this support function belongs to, a filter first.
     unsafe { Facts::of(image::read(constant(root, args, 0)?).ok()?).ok() }
 }
 
 /// The theta of a call; 1 where it is not known or not allowed.
-unsafe fn constant_theta(root: *mut pg_sys::PlannerInfo, args: *mut pg_sys::List) -> f64 {
+unsafe fn constant_theta(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List) -> f64 {
     // SAFETY: the third argument is a double precision.
     let theta = unsafe { constant(root, args, 2) }.map_or(1.0, |datum| f64::from_bits(datum.value() as u64));
     if check_theta(theta).is_ok() { theta } else { 1.0 }
@@ -47,7 +50,7 @@ fn strangers(facts: &Facts, theta: f64) -> f64 {
 }
 
 /// Cost of one question, in units of cpu_operator_cost: hashing takes one unit for some 64 multiplications.
-fn cost(facts: &Facts) -> f64 {
+fn cost(facts: &Facts, theta: f64) -> f64 {
     let params = &facts.params;
     let hashes = f64::from(params.tables) * f64::from(params.hashes);
     let hashing = match params.family {
@@ -57,7 +60,7 @@ fn cost(facts: &Facts) -> f64 {
     };
     let probing = match params.kind {
         Kind::Dsbf | Kind::Lsbf => f64::from(params.tables),
-        Kind::Ilbf => f64::from(params.tables) * 2.0 * f64::from(params.slots.div_ceil(64)),
+        Kind::Ilbf => f64::from(params.tables) * (theta + 1.0) * f64::from(params.slots.div_ceil(64)),
     };
     5.0 + hashing + probing
 }
@@ -69,8 +72,8 @@ fn support(call: &Call) -> Result<Datum> {
         match (*request).type_ {
             NodeTag::T_SupportRequestSelectivity => {
                 let request = request.cast::<pg_sys::SupportRequestSelectivity>();
-                let facts = constant_filter((*request).root, (*request).args);
-                let theta = constant_theta((*request).root, (*request).args);
+                let facts = constant_filter(Some((*request).root), (*request).args);
+                let theta = constant_theta(Some((*request).root), (*request).args);
                 let passing = facts.map_or(UNKNOWN, |f| (strangers(&f, theta) + NEAR_ROWS).clamp(1e-6, 1.0));
                 (*request).selectivity = passing;
             }
@@ -80,9 +83,9 @@ fn support(call: &Call) -> Result<Datum> {
                 if node.is_null() || (*node).xpr.type_ != NodeTag::T_FuncExpr {
                     return Ok(Datum::null());
                 }
-                let Some(facts) = constant_filter((*request).root, (*node).args) else { return Ok(Datum::null()) };
+                let Some(facts) = constant_filter(None, (*node).args) else { return Ok(Datum::null()) };
                 (*request).startup = 0.0;
-                (*request).per_tuple = cost(&facts) * pg_sys::cpu_operator_cost;
+                (*request).per_tuple = cost(&facts, constant_theta(None, (*node).args)) * pg_sys::cpu_operator_cost;
             }
             _ => return Ok(Datum::null()),
         }

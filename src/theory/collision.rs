@@ -93,6 +93,14 @@ pub fn foreign(params: &Params, fill: f64, members: f64) -> f64 {
     1.0 - (1.0 - fill) * libm::exp(-members * chance(params))
 }
 
+/// The share of members that found their key taken already: `keys` different ones for `members` members. A stranger from
+/// the same source finds its key taken at least as often. What the sketch's error alone may show (3 standard errors) is
+/// not counted.
+pub fn crowding(keys: f64, members: f64) -> f64 {
+    const CHANCE: f64 = 0.1;
+    if members < 1.0 { 0.0 } else { ((1.0 - keys / members - CHANCE) / (1.0 - CHANCE)).clamp(0.0, 1.0) }
+}
+
 /// Expected number of different tuples that unrelated members have in a table.
 pub fn distinct(params: &Params, members: f64) -> f64 {
     match chance(params) {

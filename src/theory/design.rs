@@ -7,7 +7,7 @@ use crate::filter::params::{Family, Kind, Metric, Params, check_dims, in_range, 
 use crate::limits;
 
 /// What a user may say; everything else is derived.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spec {
     pub symbols: bool,
     pub dims: Option<i64>,

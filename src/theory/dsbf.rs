@@ -8,7 +8,7 @@ use crate::filter::dsbf::threshold;
 /// P(B(u) >= ceil(t)) with the nearest member at `distance`.
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let own = collision::tuple(&facts.params, distance);
-    let q = 1.0 - (1.0 - own) * (1.0 - collision::foreign(&facts.params, facts.fill, facts.members as f64));
+    let q = 1.0 - (1.0 - own) * (1.0 - facts.foreign());
     binomial::at_least(facts.params.tables, q, threshold(&facts.params, theta))
 }
 

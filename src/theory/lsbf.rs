@@ -3,7 +3,7 @@
 //! With p = P(same bucket), r = P(next bucket), P = p^M and P1 = M p^(M-1) r, a near vector is found by its own
 //! positions with probability P^L, through one neighbour with L P^(L-1) P1.
 
-use super::collision;
+use super::{bloom, collision};
 use crate::filter::Facts;
 use crate::filter::lsbf::steps;
 use crate::filter::params::{Family, Params};
@@ -20,12 +20,15 @@ pub struct Fill {
 
 impl Fill {
     pub fn of(facts: &Facts) -> Fill {
+        let (members, hashes) = (facts.members as f64, f64::from(facts.params.bloom_hashes));
         let verify = match facts.params.verify_bits {
             0 => 1.0,
-            _ => libm::pow(facts.verify_fill, f64::from(facts.params.bloom_hashes)),
+            bits => {
+                let signatures = bloom::keys_from_fill(facts.verify_fill.min(1.0 - 1e-12), hashes, bits as f64);
+                libm::pow(facts.verify_fill, hashes).max(collision::crowding(signatures, members))
+            }
         };
-        let members = facts.members as f64;
-        Fill { array: collision::foreign(&facts.params, facts.fill, members), verify, members }
+        Fill { array: facts.foreign(), verify, members }
     }
 }
 

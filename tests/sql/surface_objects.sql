@@ -10,7 +10,7 @@ CREATE VIEW named AS SELECT oid, proname, prokind, procost, regexp_replace(argum
 \pset format unaligned
 -- Arguments marked with '?' may be left out and are then derived.
 SELECT proname, regexp_replace(arguments, '(double precision|bigint|integer|boolean) DEFAULT NULL::\1', '\1?', 'g') AS arguments, result, count(*) AS versions FROM named
-  WHERE proname !~ '_(in|out|send|recv|eq|ne|lt|le|gt|ge|cmp|hash|step|support)$' GROUP BY 1, 2, 3 ORDER BY 1, 2;
+  WHERE proname !~ '_(in|out|send|recv|eq|ne|lt|le|gt|ge|cmp|hash|extended|step|support)$' GROUP BY 1, 2, 3 ORDER BY 1, 2;
 \pset format aligned
 -- No type is forgotten anywhere.
 SELECT proname, t AS missing FROM (SELECT DISTINCT proname FROM named WHERE input IS NOT NULL) n, inputs

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A stored filter is as fast as one written into the query: it is detoasted once a statement, not once a row. Proved by
-# time: the best of three runs of each query, with a generous limit; what a detoast a row costs is measured as well.
+# time: the best of five runs of each query, with a generous limit; what a detoast a row costs is measured as well.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_parallel_workers_per_gather = 0" "jit = off" "shared_buffers = '256MB'"
@@ -14,13 +14,13 @@ CREATE TABLE many AS
   SELECT n, lsbf_agg(v, lsbf_new(dims => 8, capacity => 100000, near => 0.01)) AS f
   FROM vectors, generate_series(1, 50) AS n WHERE id % 50 = n - 1 GROUP BY n;
 CREATE FUNCTION inline_filter() RETURNS lsbf IMMUTABLE LANGUAGE sql AS 'SELECT f FROM filters';
--- Milliseconds of a query's execution without its planning; the best of three.
+-- Milliseconds of a query's execution without its planning; the best of five.
 CREATE FUNCTION ms(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   line text;
   best float8 := 'Infinity';
 BEGIN
-  FOR i IN 1..3 LOOP
+  FOR i IN 1..5 LOOP
     FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING off) ' || query LOOP
       best := least(best, substring(line FROM '^Execution Time: ([0-9.]+) ms')::float8);
     END LOOP;
@@ -42,11 +42,11 @@ inline=$(ms "SELECT count(*) FROM vectors WHERE approx_member(inline_filter(), v
 assert_match "the inline filter is a constant" \
   "$(query "EXPLAIN (COSTS off) SELECT count(*) FROM vectors WHERE approx_member(inline_filter(), v)" | cut -c1-80)" "approx_member\('"
 
-# as_fast NAME QUERY: 20,000 rows with the stored filter, against the inline one
+# as_fast NAME QUERY [MS]: 20,000 rows with the stored filter, against the inline one; 50 ms are for reading it once
 as_fast() {
-  local stored
+  local stored against=${3:-$inline}
   stored=$(ms "$2")
-  assert_at_most "$1: $stored ms, inline $inline ms" "$stored" "$(awk -v x="$inline" 'BEGIN { print 3 * x + 20 }')"
+  assert_at_most "$1: $stored ms, inline $against ms" "$stored" "$(awk -v x="$against" 'BEGIN { print 3 * x + 50 }')"
 }
 as_fast "nested loop" "SELECT count(*) FROM vectors, filters WHERE approx_member(f, v)"
 as_fast "nested loop, rows outside" \
@@ -55,11 +55,12 @@ as_fast "subquery" "SELECT count(*) FROM vectors WHERE approx_member((SELECT f F
 as_fast "semi-join" "SELECT count(*) FROM vectors WHERE EXISTS (SELECT FROM filters WHERE approx_member(f, v))"
 as_fast "correlated subquery" "SELECT count(*) FROM vectors WHERE (SELECT approx_member(f, v) FROM filters)"
 as_fast "in the select list" "SELECT sum(approx_votes(f, v)) FROM vectors, filters"
-as_fast "text vectors" "SELECT count(*) FROM vectors, filters WHERE approx_member(f, v::text)"
+as_fast "text vectors" "SELECT count(*) FROM vectors, filters WHERE approx_member(f, v::text)" \
+  "$(ms "SELECT count(*) FROM vectors WHERE approx_member(inline_filter(), v::text)")"
 
 # A call that detoasts every time: the bytes of the filter. A thousandth of the rows, so that it ends.
 uncached=$(ms "SELECT count(*) FROM (SELECT * FROM vectors LIMIT 20) s, filters WHERE length(f::bytea) > id")
-assert_at_most "a detoast a row would be noticed: $uncached ms for 20 rows" "$(awk -v x="$inline" 'BEGIN { print 3 * x + 20 }')" "$uncached"
+assert_at_most "a detoast a row would be noticed: $uncached ms for 20 rows" "$(awk -v x="$inline" 'BEGIN { print 3 * x + 50 }')" "$uncached"
 
 # Many filters, all asked for each row.
 loop="FROM (SELECT * FROM vectors LIMIT 1000) r WHERE (SELECT bool_or(approx_member(f, v)) FROM many)"

@@ -52,8 +52,8 @@ pub fn acceptance_at(params: &Params, fill: Fill, distance: f64, theta: f64) -> 
     let (found, foreign) = parts(params, fill, distance, theta);
     // Any of the unrelated members may agree in all tables by chance.
     let unrelated = if params.family == Family::Symbols { 1.0 } else { params.metric.unrelated() };
-    let others = (fill.members * parts(params, fill, unrelated, theta).0).min(1.0);
-    1.0 - (1.0 - found - foreign).max(0.0) * (1.0 - others)
+    let nobody = libm::exp(-fill.members * parts(params, fill, unrelated, theta).0);
+    1.0 - (1.0 - found - foreign).max(0.0) * nobody
 }
 
 /// P(accepted by what the member at `distance` wrote), P(accepted otherwise, by what several others wrote).

@@ -1,0 +1,7 @@
+//! The sections of docs/papers.md.
+
+pub mod dsbf;
+pub mod grid;
+pub mod ilbf;
+pub mod lecture;
+pub mod lsbf;

@@ -1,6 +1,6 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept install clean
+.PHONY: help demo test accept papers install clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION
 
@@ -19,6 +19,9 @@ test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name
 
 accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some
 	@scripts/sql-tests.sh --accept $(TESTS)
+
+papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
+	@cargo run --release --quiet --no-default-features --example papers
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh

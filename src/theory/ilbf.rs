@@ -78,17 +78,13 @@ fn poisson_law(mean: f64) -> Vec<f64> {
 
 /// Draws of the k loads that a choice of votes is based on: the more tables, the more one draw says.
 fn choice_draws(params: &Params) -> u32 {
-    (512 / params.tables).clamp(8, 32)
+    (1024 / params.tables).clamp(8, 64)
 }
 
-/// How much a slot's popularity may differ, squared, before it is worth computing with.
-const EVEN: f64 = 0.003;
-
-/// The foreign objects in the k virtual filters that a query reads, drawn again and again.
+/// The fills of the k virtual filters that a query reads, drawn again and again.
 struct Loads {
     law: Vec<f64>,
-    /// P(a slot is set by so many objects), for slots of different popularity, with the share of such slots.
-    slots: Vec<(f64, Vec<f64>)>,
+    fill_of: Vec<f64>,
     stream: Stream,
 }
 
@@ -96,53 +92,17 @@ impl Loads {
     fn new(params: &Params, fill: f64, theta: f64) -> Self {
         // Beyond this load every slot is taken in any case.
         let full = 64.0 * f64::from(params.slots);
-        let load = load(params, fill);
-        let law = poisson_law((load * reads(params, theta)).clamp(1e-300, full));
-        let share = f64::from(params.bloom_hashes) / f64::from(params.slots);
-        // A member has the same slots in every Bloom: with few members some slots are popular in all of them. Three
-        // points stand for the normal law of the popularity.
-        let members = (load * f64::from(params.blooms) / f64::from(params.tables)).max(1.0);
-        let variance = (1.0 - share) / (share * members);
-        let points: &[(f64, f64)] = match variance > EVEN {
-            true => &[(1.0 / 6.0, -1.0), (2.0 / 3.0, 0.0), (1.0 / 6.0, 1.0)],
-            false => &[(1.0, 0.0)],
-        };
-        let set = |point: f64| {
-            let share = (share * (1.0 + point * libm::sqrt(3.0 * variance))).clamp(0.0, 1.0);
-            (0..=law.len()).map(|n| 1.0 - libm::pow(1.0 - share, n as f64)).collect()
-        };
-        let slots = points.iter().map(|&(weight, point)| (weight, set(point))).collect();
-        Loads { law, slots, stream: Stream::new(u64::from(params.tables), 1) }
+        let mean = (load(params, fill) * reads(params, theta)).clamp(1e-300, full);
+        let law = poisson_law(mean);
+        let empty = 1.0 - f64::from(params.bloom_hashes) / f64::from(params.slots);
+        let fill_of = (0..=law.len()).map(|n| 1.0 - libm::pow(empty, n as f64)).collect();
+        Loads { law, fill_of, stream: Stream::new(u64::from(params.tables), 1) }
     }
 
-    fn draw(&mut self, objects: &mut [usize]) {
-        for objects in objects {
+    fn draw(&mut self, fills: &mut [f64]) {
+        for fill in fills {
             let u = self.stream.uniform();
-            *objects = self.law.partition_point(|&p| p <= u);
-        }
-    }
-
-    /// Laws of a slot without votes.
-    fn start(&self) -> Vec<Vec<f64>> {
-        vec![vec![1.0]; self.slots.len()]
-    }
-
-    /// Takes one more virtual filter into the law of a slot's votes, kept apart by popularity.
-    fn add(&self, laws: &mut [Vec<f64>], objects: usize) {
-        laws.iter_mut().zip(&self.slots).for_each(|(law, (_, set))| binomial::add_trial(law, set[objects]));
-    }
-
-    /// P(a slot has at least n votes), for every n.
-    fn tails(&self, laws: &[Vec<f64>], out: &mut Vec<f64>) {
-        out.clear();
-        out.resize(laws[0].len(), 0.0);
-        for ((weight, _), law) in self.slots.iter().zip(laws) {
-            out.iter_mut().zip(law).for_each(|(out, p)| *out += weight * p);
-        }
-        let mut tail = 0.0;
-        for out in out.iter_mut().rev() {
-            tail += *out;
-            *out = f64::min(tail, 1.0);
+            *fill = self.fill_of[self.law.partition_point(|&p| p <= u)];
         }
     }
 }
@@ -151,14 +111,14 @@ impl Loads {
 pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64> {
     let mut loads = Loads::new(params, fill, theta);
     let mut rates = vec![0.0; params.tables as usize + 1];
-    let mut objects = vec![0; params.tables as usize];
-    let mut slot = Vec::new();
+    let mut fills = vec![0.0; params.tables as usize];
     for _ in 0..draws {
-        loads.draw(&mut objects);
-        let mut laws = loads.start();
-        objects.iter().for_each(|&objects| loads.add(&mut laws, objects));
-        loads.tails(&laws, &mut slot);
-        rates.iter_mut().zip(&slot).for_each(|(rate, &slot)| *rate += at_least_k(params, slot));
+        loads.draw(&mut fills);
+        let mut tail = 0.0;
+        for (votes, p) in binomial::poisson_binomial(&fills).into_iter().enumerate().rev() {
+            tail += p;
+            rates[votes] += at_least_k(params, tail.min(1.0));
+        }
     }
     rates.iter_mut().for_each(|r| *r = (*r / f64::from(draws)).min(1.0));
     rates
@@ -169,30 +129,41 @@ pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64
 fn given_hits(params: &Params, fill: f64, theta: f64, votes: &[u32], draws: u32) -> Vec<Vec<f64>> {
     let tables = params.tables as usize;
     let mut loads = Loads::new(params, fill, theta);
-    let mut objects = vec![0; tables];
+    let mut fills = vec![0.0; tables];
     let mut rates = vec![vec![0.0; tables + 1]; votes.len()];
     let ways: Vec<f64> = (0..=params.bloom_hashes).map(|n| binomial::choose(params.bloom_hashes, n)).collect();
-    let (share, mut own) = (1.0 / f64::from(draws), vec![Vec::new(); tables + 1]);
+    let (share, mut law, mut own) = (1.0 / f64::from(draws), Vec::new(), Vec::new());
     for _ in 0..draws {
-        loads.draw(&mut objects);
+        loads.draw(&mut fills);
+        tails(&binomial::poisson_binomial(&fills), &mut own);
+        let others: Vec<Vec<f64>> = votes.iter().map(|&v| other_slots(params, own[v as usize])).collect();
         // By symmetry the projections that find the member may be the first j.
-        let mut laws = loads.start();
+        law.clear();
+        law.push(1.0);
         for j in (0..=tables).rev() {
-            loads.tails(&laws, &mut own[j]);
-            if j > 0 {
-                loads.add(&mut laws, objects[j - 1]);
+            if j < tables {
+                binomial::add_trial(&mut law, fills[j]);
             }
-        }
-        for (&v, rates) in votes.iter().zip(&mut rates) {
-            let others = other_slots(params, own[0][v as usize]);
-            for (j, (rate, own)) in rates.iter_mut().zip(&own).enumerate() {
+            tails(&law, &mut own);
+            for ((&v, others), rates) in votes.iter().zip(&others).zip(&mut rates) {
                 let missing = (v as usize).saturating_sub(j);
                 let own = own.get(missing).copied().unwrap_or(0.0);
-                *rate += share * if missing == 0 { 1.0 } else { enough(own, &others, &ways) };
+                rates[j] += share * if missing == 0 { 1.0 } else { enough(own, others, &ways) };
             }
         }
     }
     rates
+}
+
+/// P(at least n), for every n, from P(n).
+fn tails(law: &[f64], out: &mut Vec<f64>) {
+    out.clear();
+    out.resize(law.len(), 0.0);
+    let mut tail = 0.0;
+    for (out, p) in out.iter_mut().zip(law).rev() {
+        tail += p;
+        *out = f64::min(tail, 1.0);
+    }
 }
 
 /// P(at least n of the slots that are not the member's reach the votes), for n from 0 to k'.
@@ -212,12 +183,8 @@ fn other_slots(params: &Params, slot: f64) -> Vec<f64> {
 /// P(at least k' slots reach the votes): the member's own k' slots do with probability `own` each, `others[n]` is
 /// P(at least n of the others do), and `ways` are the binomial coefficients of k'.
 fn enough(own: f64, others: &[f64], ways: &[f64]) -> f64 {
-    let most = ways.len() - 1;
-    // Practically 0 or 1.
-    if own.max(others[1]) < 1e-6 || others[most] > 1.0 - 1e-9 {
-        return f64::from(u8::from(own.max(others[1]) >= 1e-6));
-    }
     // Counted are the own slots that do, or those that do not, whichever is rarer.
+    let most = ways.len() - 1;
     let (rare, common) = (own.min(1.0 - own), own.max(1.0 - own));
     let mut term = (0..most).fold(1.0, |power, _| power * common);
     let mut sum = 0.0;

@@ -1,9 +1,36 @@
 //! Bits in little-endian words.
 
+/// The words of a filter that can be asked: in memory, or somewhere they are fetched from one by one.
+pub trait Body {
+    /// A word, in the order of bits that this machine has.
+    fn word(&self, at: usize) -> u64;
+
+    /// Tells that a word will be asked for soon.
+    fn prefetch(&self, at: usize);
+}
+
+impl Body for [u64] {
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        u64::from_le(self[at])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(word) = self.get(at) {
+            // SAFETY: the address is that of a word; fetching it into the cache changes nothing.
+            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>((&raw const *word).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
+    }
+}
+
 /// Whether a bit is set.
 #[inline(always)]
-pub fn get(words: &[u64], at: u64) -> bool {
-    u64::from_le(words[(at / 64) as usize]) >> (at % 64) & 1 == 1
+pub fn get(body: &(impl Body + ?Sized), at: u64) -> bool {
+    body.word((at / 64) as usize) >> (at % 64) & 1 == 1
 }
 
 /// Sets a bit; 1 if it was not set before.

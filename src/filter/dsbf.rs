@@ -1,42 +1,41 @@
 //! Distance-sensitive Bloom filter: k partitions, each with one bit for a vector; B(u) counts the partitions that know
 //! the query, and B(u) >= t is the answer (Kirsch and Mitzenmacher, section 2).
 
-use super::bits;
+use super::bits::{self, Body};
 use super::params::Params;
-use crate::hash::{Buckets, Hasher};
+use crate::hash::Hasher;
 use crate::theory;
 
-#[inline]
-fn position(params: &Params, hasher: &Hasher, buckets: &Buckets, table: usize) -> u64 {
+/// The bit of every table that a vector has, each on its way into the cache.
+pub fn positions(params: &Params, hasher: &Hasher, keys: &[u64], body: &(impl Body + ?Sized), out: &mut Vec<u64>) {
     let partition = params.partition();
-    let key = buckets.keys[table];
-    table as u64 * partition + hasher.position(table, key, partition)
+    out.clear();
+    out.extend(keys.iter().enumerate().map(|(table, &key)| {
+        let at = table as u64 * partition + hasher.position(table, key, partition);
+        body.prefetch((at / 64) as usize);
+        at
+    }));
 }
 
 /// Sets a member's bits; returns how many were new.
-pub fn add(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &mut [u64]) -> u64 {
-    (0..params.tables as usize).map(|table| bits::set(body, position(params, hasher, buckets, table))).sum()
-}
-
-/// Which tables know the query.
-pub fn hits(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &[u64]) -> impl Iterator<Item = bool> {
-    (0..params.tables as usize).map(|table| bits::get(body, position(params, hasher, buckets, table)))
+pub fn add(positions: &[u64], body: &mut [u64]) -> u64 {
+    positions.iter().map(|&at| bits::set(body, at)).sum()
 }
 
 /// B(u).
-pub fn votes(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &[u64]) -> u32 {
-    hits(params, hasher, buckets, body).map(u32::from).sum()
+pub fn votes(positions: &[u64], body: &(impl Body + ?Sized)) -> u32 {
+    positions.iter().map(|&at| u32::from(bits::get(body, at))).sum()
 }
 
 /// Whether B(u) reaches the threshold; stops as soon as that is decided.
-pub fn member(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &[u64], threshold: u32) -> bool {
+pub fn member(positions: &[u64], body: &(impl Body + ?Sized), threshold: u32) -> bool {
     let mut missing = threshold;
-    let mut left = params.tables;
-    for table in 0..params.tables as usize {
+    let mut left = positions.len() as u32;
+    for &at in positions {
         if missing == 0 || left < missing {
             break;
         }
-        missing -= u32::from(bits::get(body, position(params, hasher, buckets, table)));
+        missing -= u32::from(bits::get(body, at));
         left -= 1;
     }
     missing == 0

@@ -5,6 +5,7 @@
 //! Centred windows (the default) read the Blooms whose bucket meets [y - theta w/2, y + theta w/2], which allows every
 //! real theta. Aligned blocks are the paper's.
 
+use super::bits::Body;
 use super::params::{Kind, Params, shown};
 use crate::error::{Error, Result};
 use crate::hash::mix::{mix, reduce};
@@ -14,18 +15,20 @@ const MAX_WORDS: usize = crate::limits::MAX_SLOTS as usize / 64;
 /// Bits of a counter: up to 255 tables.
 const PLANES: usize = 8;
 
-/// The counters of a query, one bit of each in a plane; kept between rows.
-pub struct Counters {
-    planes: [[u64; MAX_WORDS]; PLANES],
-    sum: [u64; MAX_WORDS],
+/// What a query needs besides its buckets; kept between rows.
+pub struct Scratch {
+    /// The first Bloom that a query reads for each projection, and how many.
+    windows: Vec<(u64, u64)>,
+    /// One counter a slot, one bit of each in a plane, word by word.
+    planes: [[u64; PLANES]; MAX_WORDS],
     above: [u64; MAX_WORDS],
     equal: [u64; MAX_WORDS],
 }
 
-impl Default for Counters {
+impl Default for Scratch {
     fn default() -> Self {
         let none = [0; MAX_WORDS];
-        Counters { planes: [none; PLANES], sum: none, above: none, equal: none }
+        Scratch { windows: Vec::new(), planes: [[0; PLANES]; MAX_WORDS], above: none, equal: none }
     }
 }
 
@@ -61,10 +64,8 @@ pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u6
 
 /// Bits set in one Bloom.
 fn ones(params: &Params, body: &[u64], bloom: u64) -> u64 {
-    let mut sum = [0u64; MAX_WORDS];
-    let words = (params.slots as usize).div_ceil(64);
-    or_bloom(params, body, bloom, &mut sum[..words]);
-    sum[..words].iter().map(|w| u64::from(w.count_ones())).sum()
+    let words = params.slots.div_ceil(64) as usize;
+    (0..words).map(|word| u64::from(part(params, body, bloom, word).count_ones())).sum()
 }
 
 /// Sum over all Blooms of their bits set, squared; 0 for other kinds.
@@ -75,13 +76,10 @@ pub fn squares(params: &Params, body: &[u64]) -> u64 {
     (0..u64::from(params.blooms)).map(|bloom| ones(params, body, bloom).pow(2)).sum()
 }
 
-/// The Bloom of a bucket; a 32-bit division where that does.
+/// The Bloom of a bucket; most buckets lie within 0..blooms, and the division is for the others.
 #[inline]
 fn modulo(bucket: i64, blooms: u32) -> u64 {
-    match u32::try_from(bucket) {
-        Ok(bucket) => u64::from(bucket % blooms),
-        Err(_) => bucket.rem_euclid(i64::from(blooms)) as u64,
-    }
+    if (0..i64::from(blooms)).contains(&bucket) { bucket as u64 } else { bucket.rem_euclid(i64::from(blooms)) as u64 }
 }
 
 /// The first bucket and the number of buckets a query reads around one projection.
@@ -112,62 +110,77 @@ pub fn check_theta(params: &Params, theta: f64) -> Result<()> {
 }
 
 /// The k'-th largest of the counters: how many projections agree on at least k' slots.
-pub fn votes(params: &Params, buckets: &Buckets, body: &[u64], theta: f64, counters: &mut Counters) -> u32 {
-    let words = (params.slots as usize).div_ceil(64);
+pub fn votes(
+    params: &Params,
+    buckets: &Buckets,
+    body: &(impl Body + ?Sized),
+    theta: f64,
+    scratch: &mut Scratch,
+) -> u32 {
+    let words = params.slots.div_ceil(64) as usize;
     let used = (u32::BITS - params.tables.leading_zeros()) as usize;
-    for plane in &mut counters.planes[..used] {
-        plane[..words].fill(0);
-    }
+    scratch.windows.clear();
     for (&bucket, &inside) in buckets.values.iter().zip(&buckets.positions) {
-        let sum = &mut counters.sum[..words];
-        sum.fill(0);
-        let (first, count) = window(params, bucket, inside, theta);
-        for i in 0..count {
-            let bloom = first + i;
-            let bloom = if bloom < u64::from(params.blooms) { bloom } else { bloom - u64::from(params.blooms) };
-            or_bloom(params, body, bloom, sum);
-        }
-        for (word, &bits) in sum.iter().enumerate() {
-            let mut carry = bits;
-            for plane in &mut counters.planes[..used] {
-                let next = plane[word] & carry;
-                plane[word] ^= carry;
-                carry = next;
-            }
-        }
+        let window = window(params, bucket, inside, theta);
+        body.prefetch((window.0 * u64::from(params.slots) / 64) as usize);
+        scratch.windows.push(window);
     }
-    kth_largest(counters, used, words, params.bloom_hashes)
+    for (word, planes) in scratch.planes[..words].iter_mut().enumerate() {
+        *planes = count(params, body, &scratch.windows, word, used);
+    }
+    kth_largest(scratch, used, words, params.bloom_hashes)
 }
 
-#[inline]
-fn or_bloom(params: &Params, body: &[u64], bloom: u64, sum: &mut [u64]) {
-    if params.slots >= 64 {
-        let start = (bloom * u64::from(params.slots) / 64) as usize;
-        for (to, from) in sum.iter_mut().zip(&body[start..]) {
-            *to |= u64::from_le(*from);
+/// Counts, slot by slot in one word, the projections that know the slot: bit `i` of all counters is in plane `i`.
+#[inline(always)]
+fn count(
+    params: &Params,
+    body: &(impl Body + ?Sized),
+    windows: &[(u64, u64)],
+    word: usize,
+    used: usize,
+) -> [u64; PLANES] {
+    let blooms = u64::from(params.blooms);
+    let mut planes = [0; PLANES];
+    for &(first, count) in windows {
+        let mut carry = 0;
+        for bloom in first..first + count {
+            let bloom = if bloom < blooms { bloom } else { bloom - blooms };
+            carry |= part(params, body, bloom, word);
         }
-    } else {
-        let at = bloom * u64::from(params.slots);
-        let mask = (1u64 << params.slots) - 1;
-        sum[0] |= u64::from_le(body[(at / 64) as usize]) >> (at % 64) & mask;
+        for plane in &mut planes[..used] {
+            (*plane, carry) = (*plane ^ carry, *plane & carry);
+        }
     }
+    planes
+}
+
+/// A word of a Bloom; all of it where that is less than a word.
+#[inline(always)]
+fn part(params: &Params, body: &(impl Body + ?Sized), bloom: u64, word: usize) -> u64 {
+    let at = bloom * u64::from(params.slots);
+    if params.slots >= 64 {
+        return body.word((at / 64) as usize + word);
+    }
+    body.word((at / 64) as usize) >> (at % 64) & ((1 << params.slots) - 1)
 }
 
 /// Finds the value bit by bit, highest first: a bit is set if at least k' counters reach the value with it.
-fn kth_largest(counters: &mut Counters, used: usize, words: usize, k: u32) -> u32 {
-    let Counters { planes, above, equal, .. } = counters;
+fn kth_largest(scratch: &mut Scratch, used: usize, words: usize, k: u32) -> u32 {
+    let Scratch { planes, above, equal, .. } = scratch;
     above[..words].fill(0);
     equal[..words].fill(!0);
     let mut value = 0;
-    for (bit, plane) in planes[..used].iter().enumerate().rev() {
-        let reach: u32 = (0..words).map(|w| (above[w] | equal[w] & plane[w]).count_ones()).sum();
+    for bit in (0..used).rev() {
+        let reach: u32 = (0..words).map(|w| (above[w] | equal[w] & planes[w][bit]).count_ones()).sum();
         let take = reach >= k;
         for w in 0..words {
+            let plane = planes[w][bit];
             if take {
-                equal[w] &= plane[w];
+                equal[w] &= plane;
             } else {
-                above[w] |= equal[w] & plane[w];
-                equal[w] &= !plane[w];
+                above[w] |= equal[w] & plane;
+                equal[w] &= !plane;
             }
         }
         value |= u32::from(take) << bit;
@@ -184,18 +197,17 @@ mod tests {
         let mut state = 7u64;
         for round in 0..200u64 {
             let counts: Vec<u32> = (0..128).map(|i| (mix(round, i) % 17) as u32).collect();
-            let mut counters = Counters::default();
-            let planes = &mut counters.planes[..5];
+            let mut scratch = Scratch::default();
             for (slot, &count) in counts.iter().enumerate() {
-                for (bit, plane) in planes.iter_mut().enumerate() {
-                    plane[slot / 64] |= u64::from(count >> bit & 1) << (slot % 64);
+                for (bit, plane) in scratch.planes[slot / 64][..5].iter_mut().enumerate() {
+                    *plane |= u64::from(count >> bit & 1) << (slot % 64);
                 }
             }
             state = mix(state, round);
             let k = (state % 20 + 1) as u32;
             let mut sorted = counts.clone();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
-            assert_eq!(kth_largest(&mut counters, 5, 2, k), sorted[k as usize - 1]);
+            assert_eq!(kth_largest(&mut scratch, 5, 2, k), sorted[k as usize - 1]);
         }
     }
 }

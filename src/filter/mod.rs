@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Buckets, Hasher};
 use crate::theory;
 use crate::vector::{Parsed, Vector};
+use bits::Body;
 use header::Header;
 use params::{Family, Kind, Params};
 use std::collections::BTreeMap;
@@ -27,10 +28,13 @@ pub struct Engine {
     pub dims: u32,
     hasher: Hasher,
     buckets: Buckets,
-    lsbf: lsbf::Scratch,
-    counters: Box<ilbf::Counters>,
+    /// The bits a vector has, one a table (DSBF, LSBF).
+    positions: Vec<u64>,
+    ilbf: Box<ilbf::Scratch>,
     /// The threshold found last, with the theta it was found for (DSBF).
     threshold: (f64, u32),
+    /// The level of fill found last, with the counters it was found for (ILBF).
+    level: ((u64, u64), u64),
     /// The votes asked for at each theta, by the level of fill they were found for (ILBF): filters that hash alike
     /// are asked in turn. A few hundred levels cover every fill there is.
     plans: BTreeMap<u64, theory::ilbf::VotePlan>,
@@ -48,9 +52,10 @@ impl Engine {
             params,
             dims,
             buckets: Buckets::default(),
-            lsbf: lsbf::Scratch::default(),
-            counters: Box::default(),
+            positions: Vec::new(),
+            ilbf: Box::default(),
             threshold: (0.0, 0),
+            level: ((0, 0), 0),
             plans: BTreeMap::new(),
             distances: BTreeMap::new(),
         })
@@ -58,7 +63,7 @@ impl Engine {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.hasher.bytes() + size_of::<ilbf::Counters>() + size_of::<Engine>()
+        self.hasher.bytes() + size_of::<ilbf::Scratch>() + size_of::<Engine>()
     }
 
     fn hash(&mut self, vector: &Vector) -> Result<()> {
@@ -82,72 +87,108 @@ impl Engine {
         let parsed = self.params.read_text(vector)?;
         let vector = parsed.as_ref().map_or(*vector, Parsed::view);
         self.hash_typed(&vector)?;
+        self.hasher.make_keys(&mut self.buckets);
         let header = header::header_of(image);
         let id = self.hasher.id(&vector, &self.buckets);
         let (front, body) = image.split_at_mut(header.body_start());
         sketch::add(&mut front[header.words()..], id);
-        let (new, squares) = match self.params.kind {
-            Kind::Dsbf => (dsbf::add(&self.params, &self.hasher, &self.buckets, body), 0),
-            Kind::Lsbf => (lsbf::add(&self.params, &self.hasher, &self.buckets, &mut self.lsbf, body), 0),
-            Kind::Ilbf => ilbf::add(&self.params, &self.buckets, id, body),
+        let (params, positions) = (&self.params, &mut self.positions);
+        let (new, squares) = match params.kind {
+            Kind::Dsbf => {
+                dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions);
+                (dsbf::add(positions, body), 0)
+            }
+            Kind::Lsbf => {
+                dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions);
+                (lsbf::add(params, positions, body), 0)
+            }
+            Kind::Ilbf => ilbf::add(params, &self.buckets, id, body),
         };
         header::set_counters(image, header.ones + new, header.squares + squares);
         Ok(())
     }
 
-    /// Whether something near is in the filter.
+    /// Whether something near is in a filter.
     pub fn member(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<bool> {
-        params::check_theta(theta)?;
-        self.hash(vector)?;
         let header = header::header_of(image);
-        if !header.has_body {
+        self.member_in(&header, body_of(image, &header), vector, theta)
+    }
+
+    /// The same with a filter's header and words apart.
+    pub fn member_in<B>(&mut self, header: &Header, body: &B, vector: &Vector, theta: f64) -> Result<bool>
+    where
+        B: Body + ?Sized,
+    {
+        if !self.prepare(header, body, vector, theta)? {
             return Ok(false);
         }
-        let body = &image[header.body_start()..];
         let params = &self.params;
         Ok(match params.kind {
             Kind::Dsbf => {
                 if self.threshold.0 != theta {
                     self.threshold = (theta, dsbf::threshold(params, theta));
                 }
-                dsbf::member(params, &self.hasher, &self.buckets, body, self.threshold.1)
+                dsbf::member(&self.positions, body, self.threshold.1)
             }
             Kind::Lsbf => {
                 let steps = lsbf::steps(params, theta);
-                lsbf::member(params, &self.hasher, &mut self.buckets, &mut self.lsbf, body, steps)
+                lsbf::member(params, &self.hasher, &mut self.buckets, &mut self.positions, body, steps)
             }
             Kind::Ilbf => {
-                ilbf::check_theta(params, theta)?;
-                let level = theory::ilbf::fill_level(params, header.ones, header.squares);
+                let level = fill_level(params, header, &mut self.level);
                 let plan = self.plans.entry(level).or_insert_with(|| theory::ilbf::VotePlan::new(params, level));
-                let (buckets, counters) = (&self.buckets, &mut self.counters);
-                plan.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, counters))
+                let (buckets, scratch) = (&self.buckets, &mut self.ilbf);
+                plan.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, scratch))
             }
         })
     }
 
+    /// Hashes a question. False where there is no member to be found.
+    fn prepare<B>(&mut self, header: &Header, body: &B, vector: &Vector, theta: f64) -> Result<bool>
+    where
+        B: Body + ?Sized,
+    {
+        params::check_theta(theta)?;
+        ilbf::check_theta(&self.params, theta)?;
+        self.hash(vector)?;
+        if header.has_body && self.params.kind != Kind::Ilbf {
+            self.hasher.make_keys(&mut self.buckets);
+            dsbf::positions(&self.params, &self.hasher, &self.buckets.keys, body, &mut self.positions);
+        }
+        Ok(header.has_body)
+    }
+
     /// The number that is compared with the threshold.
     pub fn votes(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<u32> {
-        params::check_theta(theta)?;
-        self.hash(vector)?;
         let header = header::header_of(image);
-        if !header.has_body {
+        self.votes_in(&header, body_of(image, &header), vector, theta)
+    }
+
+    /// The same with a filter's header and words apart.
+    pub fn votes_in<B>(&mut self, header: &Header, body: &B, vector: &Vector, theta: f64) -> Result<u32>
+    where
+        B: Body + ?Sized,
+    {
+        if !self.prepare(header, body, vector, theta)? {
             return Ok(0);
         }
-        let body = &image[header.body_start()..];
-        let params = &self.params;
-        match params.kind {
-            Kind::Dsbf => Ok(dsbf::votes(params, &self.hasher, &self.buckets, body)),
-            Kind::Lsbf => Ok(lsbf::votes(params, &self.hasher, &self.buckets, &mut self.lsbf, body)),
-            Kind::Ilbf => {
-                ilbf::check_theta(params, theta)?;
-                Ok(ilbf::votes(params, &self.buckets, body, theta, &mut self.counters))
-            }
-        }
+        Ok(match self.params.kind {
+            Kind::Dsbf | Kind::Lsbf => dsbf::votes(&self.positions, body),
+            Kind::Ilbf => ilbf::votes(&self.params, &self.buckets, body, theta, &mut self.ilbf),
+        })
     }
 
     /// The distance to the nearest member that explains the votes best (ILBF).
     pub fn distance(&mut self, image: &[u64], vector: &Vector) -> Result<Option<f64>> {
+        let header = header::header_of(image);
+        self.distance_in(&header, body_of(image, &header), vector)
+    }
+
+    /// The same with a filter's header and words apart.
+    pub fn distance_in<B>(&mut self, header: &Header, body: &B, vector: &Vector) -> Result<Option<f64>>
+    where
+        B: Body + ?Sized,
+    {
         if self.params.kind != Kind::Ilbf || self.params.aligned {
             let given = if self.params.aligned { "a filter with aligned blooms" } else { self.params.kind.name() };
             return Err(Error::parameter(format!(
@@ -155,22 +196,34 @@ impl Engine {
             ))
             .with_hint("build the filter from ilbf_new"));
         }
-        self.hash(vector)?;
-        let header = header::header_of(image);
-        if !header.has_body {
+        if !self.prepare(header, body, vector, 1.0)? {
             return Ok(None);
         }
-        let body = &image[header.body_start()..];
-        let (params, buckets, counters) = (&self.params, &self.buckets, &mut self.counters);
-        let level = theory::ilbf::fill_level(params, header.ones, header.squares);
+        let params = &self.params;
+        let level = fill_level(params, header, &mut self.level);
         let votes = self.plans.entry(level).or_insert_with(|| theory::ilbf::VotePlan::new(params, level));
         if self.distances.len() >= DISTANCE_PLANS && !self.distances.contains_key(&level) {
             self.distances.clear();
         }
         let make = || theory::ilbf::DistancePlan::new(params, votes, level);
         let plan = self.distances.entry(level).or_insert_with(make);
-        Ok(plan.estimate(params.tables, |theta| ilbf::votes(params, buckets, body, theta, counters)))
+        let (buckets, scratch) = (&self.buckets, &mut self.ilbf);
+        Ok(plan.estimate(params.tables, |theta| ilbf::votes(params, buckets, body, theta, scratch)))
     }
+}
+
+/// The level of fill of an ILBF; `last` remembers the one found last.
+fn fill_level(params: &Params, header: &Header, last: &mut ((u64, u64), u64)) -> u64 {
+    let counters = (header.ones, header.squares);
+    if last.0 != counters {
+        *last = (counters, theory::ilbf::fill_level(params, header.ones, header.squares));
+    }
+    last.1
+}
+
+/// The words behind the header and the sketch; none where there are no members.
+fn body_of<'a>(image: &'a [u64], header: &Header) -> &'a [u64] {
+    if header.has_body { &image[header.body_start()..] } else { &[] }
 }
 
 /// The error for a vector of the wrong length.

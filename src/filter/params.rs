@@ -38,6 +38,10 @@ pub enum Family {
     Cauchy,
     Hyperplane,
     MinHash,
+    /// Gaussian projections by fast transforms.
+    Hadamard,
+    /// Hyperplanes by fast transforms.
+    HadamardHyperplane,
 }
 
 /// The parameters of a filter, as stored. What a kind does not use is zero.
@@ -138,27 +142,57 @@ impl Family {
             Family::Cauchy => "cauchy",
             Family::Hyperplane => "hyperplane",
             Family::MinHash => "minhash",
+            Family::Hadamard => "hadamard",
+            Family::HadamardHyperplane => "hadamard hyperplane",
         }
     }
 
-    fn metric(self) -> Metric {
+    /// The family whose law of collisions this one follows.
+    pub fn law(self) -> Family {
         match self {
+            Family::Hadamard => Family::Gaussian,
+            Family::HadamardHyperplane => Family::Hyperplane,
+            other => other,
+        }
+    }
+
+    /// The family that follows the same law by fast transforms.
+    pub fn fast(self) -> Option<Family> {
+        match self.law() {
+            Family::Gaussian => Some(Family::Hadamard),
+            Family::Hyperplane => Some(Family::HadamardHyperplane),
+            _ => None,
+        }
+    }
+
+    /// Whether projections are made by fast transforms.
+    pub fn is_fast(self) -> bool {
+        self != self.law()
+    }
+
+    /// Whether vectors are projected.
+    pub fn projects(self) -> bool {
+        matches!(self.law(), Family::Gaussian | Family::Cauchy | Family::Hyperplane)
+    }
+
+    fn metric(self) -> Metric {
+        match self.law() {
             Family::Bits | Family::Symbols => Metric::Hamming,
             Family::Gaussian => Metric::L2,
             Family::Cauchy => Metric::L1,
             Family::Hyperplane => Metric::Cosine,
-            Family::MinHash => Metric::Jaccard,
+            _ => Metric::Jaccard,
         }
     }
 
     /// Whether a hash is one bit.
     pub fn is_binary(self) -> bool {
-        matches!(self, Family::Bits | Family::Symbols | Family::Hyperplane)
+        matches!(self.law(), Family::Bits | Family::Symbols | Family::Hyperplane)
     }
 
     /// Whether buckets have a width.
     pub fn has_width(self) -> bool {
-        matches!(self, Family::Gaussian | Family::Cauchy)
+        matches!(self.law(), Family::Gaussian | Family::Cauchy)
     }
 }
 
@@ -341,7 +375,7 @@ impl Params {
             Family::Symbols => Ok(None),
             Family::Bits => parse_bits(text).map(Some),
             Family::MinHash => parse_set(text).map(Some),
-            Family::Gaussian | Family::Cauchy | Family::Hyperplane => parse_reals(text).map(Some),
+            _ => parse_reals(text).map(Some),
         }
     }
 
@@ -357,7 +391,7 @@ impl Params {
             (Family::Symbols, Vector::Text(text)) if text.is_ascii() => (text.len(), true),
             (Family::Symbols, Vector::Text(text)) => (text.chars().count(), true),
             (Family::Symbols, Vector::Ints(ints)) => (ints.len(), true),
-            (Family::Gaussian | Family::Cauchy | Family::Hyperplane, vector) => match vector {
+            (family, vector) if family.projects() => match vector {
                 Vector::F32(x) | Vector::Dense(x) => (x.len(), true),
                 Vector::F64(x) => (x.len(), true),
                 Vector::F16(x) => (x.len(), true),
@@ -397,10 +431,8 @@ impl Params {
         match self.family {
             Family::Bits => "bit, bit varying or bytea",
             Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
-            Family::Gaussian | Family::Cauchy | Family::Hyperplane => {
-                "real[], double precision[], other arrays of numbers or a vector type of pgvector"
-            }
             Family::MinHash => "integer[], bigint[] or text[] (sets)",
+            _ => "real[], double precision[], other arrays of numbers or a vector type of pgvector",
         }
     }
 

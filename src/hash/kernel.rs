@@ -6,11 +6,102 @@
 //! ((0+4)+(2+6))+((1+5)+(3+7)). Nothing is fused. Every [`Path`] therefore gives the same bits; they differ only in the
 //! instructions used.
 
-const LANES: usize = 16;
+use super::path::Path;
 
-/// Length of a vector and of a matrix row after padding with zeros.
-pub fn padded(dims: usize) -> usize {
-    dims.next_multiple_of(LANES)
+const LANES: usize = 16;
+/// Rows multiplied at once: their running sums stay in registers while the vector is read once.
+const ROWS: usize = 8;
+
+/// Sixteen neighbouring elements of a row, on a cache line of their own.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Line([f32; LANES]);
+
+/// A matrix as the kernels read it, from front to back: eight rows at a time, sixteen columns of each in turn. Rows and
+/// columns that are missing to whole blocks are zero.
+pub struct Matrix {
+    lines: Vec<Line>,
+    rows: usize,
+    columns: usize,
+}
+
+impl Matrix {
+    /// A matrix of zeros; none where there is no memory for it.
+    pub fn new(rows: usize, columns: usize) -> Option<Matrix> {
+        let mut lines = Vec::new();
+        let size = rows.next_multiple_of(ROWS) * columns.div_ceil(LANES);
+        lines.try_reserve_exact(size).ok()?;
+        lines.resize(size, Line::default());
+        Some(Matrix { lines, rows, columns })
+    }
+
+    fn line(&self, row: usize, column: usize) -> usize {
+        (row / ROWS * self.columns.div_ceil(LANES) + column / LANES) * ROWS + row % ROWS
+    }
+
+    pub fn set(&mut self, row: usize, column: usize, value: f32) {
+        let line = self.line(row, column);
+        self.lines[line].0[column % LANES] = value;
+    }
+
+    fn get(&self, row: usize, column: usize) -> f32 {
+        self.lines[self.line(row, column)].0[column % LANES]
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.lines.len() * size_of::<Line>()
+    }
+
+    /// The blocks of eight rows.
+    fn blocks(&self) -> std::slice::ChunksExact<'_, Line> {
+        self.lines.chunks_exact(ROWS * self.columns.div_ceil(LANES))
+    }
+
+    /// `out[r] = row r . x`, `x` having as many elements as the matrix has columns.
+    pub fn multiply(&self, path: Path, x: &[f32], out: &mut [f64]) {
+        assert!(x.len() == self.columns && out.len() == self.rows);
+        match path {
+            Path::Plain => plain(self, x, out),
+            // SAFETY: lengths were checked above, and a path is only handed out where the processor has it.
+            #[cfg(target_arch = "x86_64")]
+            Path::Sse2 => unsafe { simd::sse2(self, x, out) },
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 => unsafe { simd::avx2(self, x, out) },
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx512 => unsafe { simd::avx512(self, x, out) },
+            #[cfg(target_arch = "aarch64")]
+            Path::Neon => unsafe { simd::neon(self, x, out) },
+        }
+    }
+
+    /// The same in double precision, for vectors that need it.
+    pub fn multiply_double(&self, path: Path, x: &[f64], out: &mut [f64]) {
+        assert!(x.len() == self.columns && out.len() == self.rows);
+        match path {
+            Path::Plain => plain(self, x, out),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Path::Sse2 => unsafe { simd::sse2_double(self, x, out) },
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 => unsafe { simd::avx2_double(self, x, out) },
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx512 => unsafe { simd::avx512_double(self, x, out) },
+            #[cfg(target_arch = "aarch64")]
+            Path::Neon => unsafe { simd::neon_double(self, x, out) },
+        }
+    }
+
+    /// `out[r] = row r . x` where `x` is zero except for `values` at the ascending `indices`. The bits are those of
+    /// [`Matrix::multiply`]: a product with zero changes no running sum.
+    pub fn multiply_sparse(&self, indices: &[i32], values: &[f32], out: &mut [f64]) {
+        for (row, y) in out.iter_mut().enumerate() {
+            let mut sums = [0.0f32; LANES];
+            for (&i, x) in indices.iter().zip(values) {
+                sums[i as usize % LANES] += x * self.get(row, i as usize);
+            }
+            *y = total(sums);
+        }
+    }
 }
 
 #[inline(always)]
@@ -19,149 +110,94 @@ fn total<T: Copy + Into<f64>>(lanes: [T; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-/// A way to multiply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Path {
-    Plain,
-    #[cfg(target_arch = "x86_64")]
-    Sse2,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "aarch64")]
-    Neon,
-}
-
-impl Path {
-    /// The paths this machine can run, best last.
-    pub fn available() -> Vec<Path> {
-        #[allow(unused_mut)]
-        let mut paths = vec![Path::Plain];
-        #[cfg(target_arch = "x86_64")]
-        {
-            paths.push(Path::Sse2);
-            if std::arch::is_x86_feature_detected!("avx2") {
-                paths.push(Path::Avx2);
+fn plain<T>(matrix: &Matrix, x: &[T], out: &mut [f64])
+where
+    T: Copy + Default + Into<f64> + From<f32> + std::ops::Mul<Output = T> + std::ops::AddAssign,
+{
+    for (block, out) in matrix.blocks().zip(out.chunks_mut(ROWS)) {
+        for (r, y) in out.iter_mut().enumerate() {
+            let mut sums = [T::default(); LANES];
+            for (x, lines) in x.chunks(LANES).zip(block.chunks_exact(ROWS)) {
+                for ((sum, &x), &a) in sums.iter_mut().zip(x).zip(&lines[r].0) {
+                    *sum += x * T::from(a);
+                }
             }
-        }
-        #[cfg(target_arch = "aarch64")]
-        paths.push(Path::Neon);
-        paths
-    }
-
-    /// `out[r] = matrix[r] . x`; the vector and the rows are padded with zeros to [`padded`].
-    pub fn multiply(self, matrix: &[f32], x: &[f32], out: &mut [f64]) {
-        assert!(x.len().is_multiple_of(LANES) && matrix.len() == x.len() * out.len());
-        match self {
-            Path::Plain => plain(matrix, x, out),
-            // SAFETY: lengths were checked above, and the paths are only handed out by `available`, which asked the
-            // processor; SSE2 and NEON belong to the architecture.
-            #[cfg(target_arch = "x86_64")]
-            Path::Sse2 => unsafe { simd::sse2(matrix, x, out) },
-            #[cfg(target_arch = "x86_64")]
-            Path::Avx2 => unsafe { simd::avx2(matrix, x, out) },
-            #[cfg(target_arch = "aarch64")]
-            Path::Neon => unsafe { simd::neon(matrix, x, out) },
+            *y = total(sums);
         }
     }
 }
 
-fn plain(matrix: &[f32], x: &[f32], out: &mut [f64]) {
-    for (row, y) in matrix.chunks_exact(x.len()).zip(out) {
-        let mut sums = [0.0f32; LANES];
-        for (x, a) in x.as_chunks::<LANES>().0.iter().zip(row.as_chunks::<LANES>().0) {
-            for l in 0..LANES {
-                sums[l] += x[l] * a[l];
-            }
-        }
-        *y = total(sums);
-    }
-}
-
-/// The same in double precision, for vectors that need it.
-pub fn multiply_double(matrix: &[f32], x: &[f64], out: &mut [f64]) {
-    for (row, y) in matrix.chunks_exact(x.len()).zip(out) {
-        let mut sums = [0.0f64; LANES];
-        for (x, a) in x.as_chunks::<LANES>().0.iter().zip(row.as_chunks::<LANES>().0) {
-            for l in 0..LANES {
-                sums[l] += x[l] * f64::from(a[l]);
-            }
-        }
-        *y = total(sums);
-    }
-}
-
-/// `out[r] = matrix[r] . x` where `x` is zero except for `values` at the ascending `indices`, all below `width`. The
-/// bits are those of [`Path::multiply`]: a product with zero changes no running sum.
-pub fn multiply_sparse(matrix: &[f32], width: usize, indices: &[i32], values: &[f32], out: &mut [f64]) {
-    for (row, y) in matrix.chunks_exact(width).zip(out) {
-        let mut sums = [0.0f32; LANES];
-        for (&i, x) in indices.iter().zip(values) {
-            sums[i as usize % LANES] += x * row[i as usize];
-        }
-        *y = total(sums);
-    }
-}
-
-/// The sixteen sums in vector registers, four rows at a time so that the vector is read once for all of them.
+/// The running sums in vector registers: eight rows at once, and as many of the sixteen lanes as a register holds.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod simd {
-    use super::{LANES, total};
+    use super::{LANES, Matrix, ROWS, total};
     #[cfg(target_arch = "aarch64")]
     use std::arch::aarch64::*;
     #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::*;
 
     macro_rules! kernel {
-        ($name:ident, $feature:literal, $width:literal, $zero:expr, $load:ident, $store:ident, $add:ident, $multiply:ident) => {
-            /// SAFETY: the processor must have the feature, `x` a multiple of LANES elements and `matrix` as many rows
-            /// of that length as `out` has elements.
+        ($name:ident: $feature:literal, $width:literal x $number:ty, $zero:expr, $load:expr, $element:expr, $store:ident, $add:ident, $multiply:ident) => {
+            /// SAFETY: the processor must have the feature; `x` and `out` must be as long as the matrix is wide and high.
             #[target_feature(enable = $feature)]
-            pub unsafe fn $name(matrix: &[f32], x: &[f32], out: &mut [f64]) {
-                const PARTS: usize = LANES / $width;
-                let width = x.len();
-                let (x, matrix) = (x.as_ptr(), matrix.as_ptr());
-                let mut done = 0;
-                while done < out.len() {
-                    // The last rows may be fewer than four: the spare ones repeat the last.
-                    let last = out.len() - 1;
-                    let row = |r: usize| (done + r).min(last) * width;
-                    let rows = [row(0), row(1), row(2), row(3)];
-                    let mut sums = [[$zero; PARTS]; 4];
-                    let mut at = 0;
-                    while at < width {
-                        for part in 0..PARTS {
-                            let i = at + part * $width;
-                            // SAFETY: i + WIDTH <= width, and every row has `width` elements.
+            pub unsafe fn $name(matrix: &Matrix, x: &[$number], out: &mut [f64]) {
+                // The last columns may be fewer than sixteen: they are read from a copy, with zeros behind.
+                let whole = x.len() / LANES * LANES;
+                let mut tail = [0.0; LANES];
+                tail[..x.len() - whole].copy_from_slice(&x[whole..]);
+                for (block, out) in matrix.blocks().zip(out.chunks_mut(ROWS)) {
+                    let mut lanes = [[0.0 as $number; LANES]; ROWS];
+                    for part in (0..LANES).step_by($width) {
+                        let mut sums = [$zero; ROWS];
+                        for (i, lines) in block.chunks_exact(ROWS).enumerate() {
+                            let at = i * LANES;
+                            // SAFETY: `at` + 16 is within the vector, or the tail is read; a line has 16 elements.
                             unsafe {
-                                let values = $load(x.add(i));
-                                sums[0][part] = $add(sums[0][part], $multiply(values, $load(matrix.add(rows[0] + i))));
-                                sums[1][part] = $add(sums[1][part], $multiply(values, $load(matrix.add(rows[1] + i))));
-                                sums[2][part] = $add(sums[2][part], $multiply(values, $load(matrix.add(rows[2] + i))));
-                                sums[3][part] = $add(sums[3][part], $multiply(values, $load(matrix.add(rows[3] + i))));
+                                let from = if at < whole { x.as_ptr().add(at) } else { tail.as_ptr() };
+                                let values = $load(from.add(part));
+                                for (sum, line) in sums.iter_mut().zip(lines) {
+                                    *sum = $add(*sum, $multiply(values, $element(line.0.as_ptr().add(part))));
+                                }
                             }
                         }
-                        at += LANES;
-                    }
-                    for (y, sums) in out[done..].iter_mut().zip(sums) {
-                        let mut lanes = [0.0f32; LANES];
-                        for (part, sum) in sums.into_iter().enumerate() {
-                            // SAFETY: the parts fill the lanes exactly.
-                            unsafe { $store(lanes.as_mut_ptr().add(part * $width), sum) };
+                        for (lanes, sum) in lanes.iter_mut().zip(sums) {
+                            // SAFETY: `part` + width is at most 16.
+                            unsafe { $store(lanes.as_mut_ptr().add(part), sum) };
                         }
+                    }
+                    for (y, lanes) in out.iter_mut().zip(lanes) {
                         *y = total(lanes);
                     }
-                    done += 4;
                 }
             }
         };
     }
 
     #[cfg(target_arch = "x86_64")]
-    kernel!(sse2, "sse2", 4, _mm_setzero_ps(), _mm_loadu_ps, _mm_storeu_ps, _mm_add_ps, _mm_mul_ps);
+    kernel!(sse2: "sse2", 4 x f32, _mm_setzero_ps(), _mm_loadu_ps, _mm_load_ps, _mm_storeu_ps, _mm_add_ps, _mm_mul_ps);
     #[cfg(target_arch = "x86_64")]
-    kernel!(avx2, "avx2", 8, _mm256_setzero_ps(), _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_mul_ps);
+    kernel!(avx2: "avx2", 8 x f32, _mm256_setzero_ps(), _mm256_loadu_ps, _mm256_load_ps, _mm256_storeu_ps,
+        _mm256_add_ps, _mm256_mul_ps);
+    #[cfg(target_arch = "x86_64")]
+    kernel!(avx512: "avx512f", 16 x f32, _mm512_setzero_ps(), _mm512_loadu_ps, _mm512_load_ps, _mm512_storeu_ps,
+        _mm512_add_ps, _mm512_mul_ps);
     #[cfg(target_arch = "aarch64")]
-    kernel!(neon, "neon", 4, vdupq_n_f32(0.0), vld1q_f32, vst1q_f32, vaddq_f32, vmulq_f32);
+    kernel!(neon: "neon", 4 x f32, vdupq_n_f32(0.0), vld1q_f32, vld1q_f32, vst1q_f32, vaddq_f32, vmulq_f32);
+
+    // The matrix is single precision; its elements are widened as they are read.
+    #[cfg(target_arch = "x86_64")]
+    kernel!(sse2_double: "sse2", 2 x f64, _mm_setzero_pd(), _mm_loadu_pd,
+        |a: *const f32| _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(a.cast()))),
+        _mm_storeu_pd, _mm_add_pd, _mm_mul_pd);
+    #[cfg(target_arch = "x86_64")]
+    kernel!(avx2_double: "avx2", 4 x f64, _mm256_setzero_pd(), _mm256_loadu_pd,
+        |a: *const f32| _mm256_cvtps_pd(_mm_load_ps(a)), _mm256_storeu_pd, _mm256_add_pd, _mm256_mul_pd);
+    #[cfg(target_arch = "x86_64")]
+    kernel!(avx512_double: "avx512f", 8 x f64, _mm512_setzero_pd(), _mm512_loadu_pd,
+        |a: *const f32| _mm512_cvtps_pd(_mm256_load_ps(a)), _mm512_storeu_pd, _mm512_add_pd, _mm512_mul_pd);
+    #[cfg(target_arch = "aarch64")]
+    kernel!(neon_double: "neon", 2 x f64, vdupq_n_f64(0.0), vld1q_f64,
+        |a: *const f32| vcvt_f64_f32(vld1_f32(a)), vst1q_f64, vaddq_f64, vmulq_f64);
 }
 
 #[cfg(test)]
@@ -169,29 +205,42 @@ mod tests {
     use super::*;
     use crate::hash::rng::Stream;
 
+    fn random(rows: usize, columns: usize, s: &mut Stream) -> Matrix {
+        let mut matrix = Matrix::new(rows, columns).unwrap();
+        for row in 0..rows {
+            (0..columns).for_each(|column| matrix.set(row, column, s.gaussian() as f32));
+        }
+        matrix
+    }
+
+    /// The bits of the products on every path, which must be the same on all.
+    fn on_every_path(rows: usize, multiply: impl Fn(Path, &mut [f64])) -> Vec<f64> {
+        let products = Path::available().into_iter().map(|path| {
+            let mut out = vec![0.0; rows];
+            multiply(path, &mut out);
+            out
+        });
+        let products: Vec<Vec<f64>> = products.collect();
+        let bits = |out: &[f64]| out.iter().map(|y| y.to_bits()).collect::<Vec<_>>();
+        for (out, path) in products.iter().zip(Path::available()) {
+            assert_eq!(bits(out), bits(&products[0]), "{path:?}");
+        }
+        products[0].clone()
+    }
+
     #[test]
     fn every_path_gives_the_same_bits() {
         let mut s = Stream::new(9, 0);
-        for (dims, count) in [(1, 1), (7, 5), (16, 4), (384, 70), (1000, 17)] {
-            let width = padded(dims);
-            let x: Vec<f32> = (0..width).map(|i| if i < dims { s.gaussian() as f32 } else { 0.0 }).collect();
-            let m: Vec<f32> = (0..width * count).map(|_| s.gaussian() as f32).collect();
-            let results: Vec<Vec<u64>> = Path::available()
-                .iter()
-                .map(|path| {
-                    let mut out = vec![0.0; count];
-                    path.multiply(&m, &x, &mut out);
-                    out.iter().map(|y| y.to_bits()).collect()
-                })
-                .collect();
-            assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{dims} x {count}");
-            let doubles: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
-            let mut double = vec![0.0; count];
-            multiply_double(&m, &doubles, &mut double);
-            for ((row, y), double) in m.chunks(width).zip(&results[0]).zip(&double) {
-                let naive: f64 = doubles.iter().zip(row).map(|(&x, &a)| x * f64::from(a)).sum();
-                assert!((f64::from_bits(*y) - naive).abs() < 1e-6 * dims as f64);
-                assert!((double - naive).abs() < 1e-14 * dims as f64);
+        for (columns, rows) in [(1, 1), (7, 5), (16, 4), (24, 9), (384, 70), (1000, 17)] {
+            let m = random(rows, columns, &mut s);
+            let x: Vec<f32> = (0..columns).map(|_| s.gaussian() as f32).collect();
+            let doubles: Vec<f64> = x.iter().map(|&x| f64::from(x) + 1e-9 * s.gaussian()).collect();
+            let single = on_every_path(rows, |path, out| m.multiply(path, &x, out));
+            let double = on_every_path(rows, |path, out| m.multiply_double(path, &doubles, out));
+            for row in 0..rows {
+                let naive = (0..columns).map(|i| doubles[i] * f64::from(m.get(row, i))).sum::<f64>();
+                assert!((single[row] - naive).abs() < 1e-6 * columns as f64);
+                assert!((double[row] - naive).abs() < 1e-14 * columns as f64);
             }
         }
     }
@@ -200,17 +249,16 @@ mod tests {
     fn sparse_product_gives_the_bits_of_the_dense_one() {
         let mut s = Stream::new(10, 0);
         for (dims, count, step) in [(1, 1, 1), (7, 5, 2), (50, 9, 3), (384, 33, 1), (1000, 17, 97), (16, 3, 100)] {
-            let width = padded(dims);
-            let m: Vec<f32> = (0..width * count).map(|_| s.gaussian() as f32).collect();
-            let mut x = vec![0.0f32; width];
+            let m = random(count, dims, &mut s);
+            let mut x = vec![0.0f32; dims];
             let indices: Vec<i32> = (0..dims as i32).step_by(step).collect();
             let values: Vec<f32> = indices.iter().map(|_| s.gaussian() as f32).collect();
             indices.iter().zip(&values).for_each(|(&i, &value)| x[i as usize] = value);
             // Zeros of either sign are the same to both.
             x.iter_mut().filter(|x| **x == 0.0).step_by(2).for_each(|x| *x = -0.0);
             let (mut dense, mut sparse) = (vec![0.0; count], vec![0.0; count]);
-            Path::Plain.multiply(&m, &x, &mut dense);
-            multiply_sparse(&m, width, &indices, &values, &mut sparse);
+            m.multiply(Path::Plain, &x, &mut dense);
+            m.multiply_sparse(&indices, &values, &mut sparse);
             assert_eq!(
                 dense.iter().map(|y| y.to_bits()).collect::<Vec<_>>(),
                 sparse.iter().map(|y| y.to_bits()).collect::<Vec<_>>()

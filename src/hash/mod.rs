@@ -4,9 +4,11 @@
 //! [`crate::theory::collision`] gives; [`Hasher::neighbours`] names the buckets next to a table's own, nearest first.
 
 pub mod bits;
+pub mod hadamard;
 pub mod kernel;
 pub mod minhash;
 pub mod mix;
+pub mod path;
 pub mod projection;
 pub mod rng;
 pub mod symbols;
@@ -47,8 +49,10 @@ pub struct Buckets {
     neighbours: Vec<Neighbour>,
     singles: Vec<f32>,
     doubles: Vec<f64>,
+    single_lines: Vec<hadamard::Line<f32>>,
+    double_lines: Vec<hadamard::Line<f64>>,
     letters: Vec<u32>,
-    words: Vec<u64>,
+    spread: bits::Spread,
 }
 
 /// One bucket of a table shifted: which of its hashes, by how much (a bit is flipped), and how far away that is.
@@ -66,8 +70,12 @@ impl Hasher {
         let functions = match params.family {
             Family::Bits => Functions::Bits(bits::BitSampling::new(params.seed, tables, hashes, dims)),
             Family::Symbols => Functions::Symbols(symbols::SymbolSampling::new(params.seed, tables, hashes, dims)),
-            Family::Gaussian | Family::Cauchy => Functions::Projection(projection::Projection::new(params, dims)?),
-            Family::Hyperplane => Functions::Hyperplane(projection::Projection::new(params, dims)?),
+            Family::Gaussian | Family::Cauchy | Family::Hadamard => {
+                Functions::Projection(projection::Projection::new(params, dims)?)
+            }
+            Family::Hyperplane | Family::HadamardHyperplane => {
+                Functions::Hyperplane(projection::Projection::new(params, dims)?)
+            }
             Family::MinHash => Functions::MinHash(minhash::MinHash::new(params.seed, tables, hashes)),
         };
         let mut salt = rng::Stream::new(params.seed, u64::MAX);
@@ -83,12 +91,12 @@ impl Hasher {
         }
     }
 
-    /// Hashes a vector, whose dimensions were checked.
+    /// Hashes a vector, whose dimensions were checked. Its keys are made by [`Hasher::make_keys`]: not all need them.
     pub fn hash(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         out.keys.resize(self.tables, 0);
         match (&self.functions, vector) {
             (Functions::Bits(f), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
-                f.hash(bytes, &mut out.words, &mut out.keys);
+                f.hash(bytes, &mut out.spread, &mut out.keys);
                 return Ok(());
             }
             (Functions::Bits(_), _) => {
@@ -99,14 +107,20 @@ impl Hasher {
             _ => out.values.resize(self.tables * self.hashes, 0),
         }
         match &self.functions {
-            Functions::MinHash(f) => f.hash(vector, out)?,
-            Functions::Projection(f) => f.buckets(vector, out)?,
-            _ => {}
+            Functions::MinHash(f) => f.hash(vector, out),
+            Functions::Projection(f) => f.buckets(vector, out),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the keys of what was hashed just now. Where buckets are bits, that was done already.
+    pub fn make_keys(&self, out: &mut Buckets) {
+        if self.is_binary() {
+            return;
         }
         for (table, key) in out.keys.iter_mut().enumerate() {
             *key = self.mixed(table, &out.values);
         }
-        Ok(())
     }
 
     #[inline]
@@ -201,10 +215,16 @@ pub fn floor(x: f64) -> i64 {
     whole.saturating_sub(i64::from(whole as f64 > x))
 }
 
+/// Multiplications it takes to project a vector, or as many additions where a fast transform does it.
+pub fn projection_work(params: &Params, dims: u32) -> u64 {
+    let (count, dims) = (u64::from(params.tables) * u64::from(params.hashes), u64::from(dims));
+    if params.family.is_fast() { hadamard::cost(dims, count) } else { dims * count }
+}
+
 /// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
 pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
-    let values = u64::from(dims) * u64::from(params.tables) * u64::from(params.hashes);
-    let dense = matches!(params.family, Family::Gaussian | Family::Cauchy | Family::Hyperplane);
+    let values = projection_work(params, dims);
+    let dense = params.family.projects() && !params.family.is_fast();
     if dense && values > limits::MAX_EXPANDED {
         return Err(Error::too_large(format!(
             "{dims} dimensions x {} tables x {} hashes need {values} random numbers, the limit is {}",

@@ -1,7 +1,9 @@
 //! Random projections: Gaussian for l2, Cauchy for l1, both cut into buckets of a width; and Gaussian hyperplanes for
 //! the cosine distance, where only the side counts.
 
-use super::kernel::{Path, multiply_double, multiply_sparse, padded};
+use super::hadamard::{Hadamard, Line};
+use super::kernel::Matrix;
+use super::path::Path;
 use super::rng::Stream;
 use super::{Buckets, floor};
 use crate::error::{Code, Error, Result};
@@ -14,10 +16,16 @@ const SPARSE: usize = 32;
 
 const LAST_BUCKET: f64 = (1u64 << 62) as f64;
 
-/// The projection matrix with its offsets.
+/// How a vector becomes numbers.
+enum Linear {
+    /// One row a function.
+    Dense(Matrix),
+    Fast(Hadamard),
+}
+
+/// The projections with their offsets.
 pub struct Projection {
-    /// One row a function, padded with zeros.
-    matrix: Vec<f32>,
+    linear: Linear,
     /// Offsets in units of the width: within a bucket, or for the ILBF anywhere among its Blooms, so that projections
     /// of data that spread little do not all crowd the same ones. The paper's aligned blocks go without.
     offsets: Vec<f64>,
@@ -31,31 +39,39 @@ impl Projection {
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
         super::check_expansion(params, dims)?;
         let (tables, hashes, dims) = (params.tables as usize, params.hashes as usize, dims as usize);
-        let row = padded(dims);
-        let mut matrix = Vec::new();
-        let size = row * tables * hashes;
-        matrix.try_reserve_exact(size).map_err(|_| Error::new(Code::OutOfMemory, "out of memory"))?;
-        matrix.resize(size, 0.0f32);
-        let mut offsets = Vec::with_capacity(tables * hashes);
+        let count = tables * hashes;
+        let mut linear = match params.family.is_fast() {
+            true => Linear::Fast(Hadamard::new(params.seed, dims, count)),
+            false => {
+                let matrix = Matrix::new(count, dims);
+                Linear::Dense(matrix.ok_or_else(|| Error::new(Code::OutOfMemory, "out of memory"))?)
+            }
+        };
+        let mut offsets = Vec::with_capacity(count);
         let spread = if params.aligned { 1.0 } else { f64::from(params.blooms.max(1)) };
         for table in 0..tables {
             let mut stream = Stream::new(params.seed, table as u64);
             for hash in 0..hashes {
                 offsets.push(stream.uniform() * spread);
-                for value in &mut matrix[(table * hashes + hash) * row..][..dims] {
-                    *value = match params.family {
+                let Linear::Dense(matrix) = &mut linear else { continue };
+                for column in 0..dims {
+                    let value = match params.family {
                         Family::Cauchy => stream.cauchy(),
                         _ => stream.gaussian(),
-                    } as f32;
+                    };
+                    matrix.set(table * hashes + hash, column, value as f32);
                 }
             }
         }
-        let path = Path::available().pop().unwrap_or(Path::Plain);
-        Ok(Projection { matrix, offsets, width: params.width, dims, hashes, path })
+        Ok(Projection { linear, offsets, width: params.width, dims, hashes, path: Path::best() })
     }
 
     pub fn bytes(&self) -> usize {
-        self.matrix.len() * size_of::<f32>() + self.offsets.len() * size_of::<f64>()
+        let linear = match &self.linear {
+            Linear::Dense(matrix) => matrix.bytes(),
+            Linear::Fast(functions) => functions.bytes(),
+        };
+        linear + self.offsets.len() * size_of::<f64>()
     }
 
     /// Bucket numbers, with the place inside the bucket.
@@ -73,8 +89,7 @@ impl Projection {
     /// Sides of the hyperplanes, with the signed distance from them.
     pub fn signs(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         self.project(vector, out)?;
-        // Only a zero vector lies in all planes at once.
-        if out.positions.iter().all(|&y| y == 0.0) {
+        if out.positions.iter().all(|&y| y == 0.0) && is_zero(vector) {
             return Err(Error::data("a zero vector has no direction, so no cosine distance"));
         }
         for (key, y) in out.keys.iter_mut().zip(out.positions.chunks(self.hashes)) {
@@ -85,45 +100,74 @@ impl Projection {
 
     fn project(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         out.positions.resize(self.offsets.len(), 0.0);
-        let (singles, doubles, y) = (&mut out.singles, &mut out.doubles, &mut out.positions);
-        let width = padded(self.dims);
+        let y = &mut out.positions;
+        let singles = &mut out.singles;
         match *vector {
-            Vector::F32(x) | Vector::Dense(x) if self.dims == width => {
-                self.path.multiply(&self.matrix, x, y);
-                return finite(y, x);
-            }
-            Vector::F32(x) | Vector::Dense(x) => {
-                singles.clear();
-                singles.extend_from_slice(x);
-            }
-            Vector::Sparse { indices, values, .. } if indices.len() * SPARSE < self.dims => {
-                multiply_sparse(&self.matrix, width, indices, values, y);
-                return finite(y, values);
-            }
+            Vector::F32(x) | Vector::Dense(x) => return self.project_singles(x, &mut out.single_lines, y),
             Vector::Sparse { indices, values, .. } => {
+                if let Linear::Dense(matrix) = &self.linear
+                    && indices.len() * SPARSE < self.dims
+                {
+                    matrix.multiply_sparse(indices, values, y);
+                    return finite(y, values);
+                }
                 singles.clear();
-                singles.resize(width, 0.0);
+                singles.resize(self.dims, 0.0);
                 indices.iter().zip(values).for_each(|(&i, &x)| singles[i as usize] = x);
             }
             Vector::F16(x) => {
                 singles.clear();
                 singles.extend(x.iter().map(|&x| half(x)));
             }
+            Vector::F64(x) => return self.project_doubles(x, singles, &mut out.single_lines, &mut out.double_lines, y),
             _ => {
-                load(vector, doubles)?;
-                // The same numbers hash alike whatever type carries them: what fits singles is taken as singles.
-                singles.clear();
-                singles.extend(doubles.iter().map(|&x| x as f32));
-                if singles.iter().zip(&*doubles).any(|(&s, &d)| f64::from(s) != d) {
-                    doubles.resize(width, 0.0);
-                    multiply_double(&self.matrix, doubles, y);
-                    return finite(y, doubles);
-                }
+                load(vector, &mut out.doubles)?;
+                return self.project_doubles(&out.doubles, singles, &mut out.single_lines, &mut out.double_lines, y);
             }
         }
-        singles.resize(width, 0.0);
-        self.path.multiply(&self.matrix, singles, y);
-        finite(y, singles)
+        self.project_singles(singles, &mut out.single_lines, y)
+    }
+
+    fn project_singles(&self, x: &[f32], lines: &mut Vec<Line<f32>>, y: &mut [f64]) -> Result<()> {
+        match &self.linear {
+            Linear::Dense(matrix) => matrix.multiply(self.path, x, y),
+            Linear::Fast(functions) => functions.project(self.path, x, lines, y),
+        }
+        finite(y, x)
+    }
+
+    /// The same numbers hash alike whatever type carries them: what fits singles is taken as singles.
+    fn project_doubles(
+        &self,
+        x: &[f64],
+        singles: &mut Vec<f32>,
+        single_lines: &mut Vec<Line<f32>>,
+        double_lines: &mut Vec<Line<f64>>,
+        y: &mut [f64],
+    ) -> Result<()> {
+        if x.iter().all(|&x| f64::from(x as f32) == x) {
+            singles.clear();
+            singles.extend(x.iter().map(|&x| x as f32));
+            return self.project_singles(singles, single_lines, y);
+        }
+        match &self.linear {
+            Linear::Dense(matrix) => matrix.multiply_double(self.path, x, y),
+            Linear::Fast(functions) => functions.project(self.path, x, double_lines, y),
+        }
+        finite(y, x)
+    }
+}
+
+/// Whether a vector is all zeros. Asked only where all its projections are zero, which a few fast ones may be by chance.
+fn is_zero(vector: &Vector) -> bool {
+    match *vector {
+        Vector::F32(x) | Vector::Dense(x) => x.iter().all(|&x| x == 0.0),
+        Vector::F64(x) => x.iter().all(|&x| x == 0.0),
+        Vector::F16(x) => x.iter().all(|&x| half(x) == 0.0),
+        Vector::Sparse { values, .. } => values.iter().all(|&x| x == 0.0),
+        Vector::Ints(x) => x.iter().all(|&x| x == 0),
+        Vector::BigInts(x) => x.iter().all(|&x| x == 0),
+        _ => false,
     }
 }
 
@@ -142,11 +186,10 @@ fn finite<T: Copy + Into<f64>>(y: &[f64], input: &[T]) -> Result<()> {
     }
 }
 
-/// Lays out a vector as doubles.
+/// Lays out whole numbers as doubles.
 fn load(vector: &Vector, out: &mut Vec<f64>) -> Result<()> {
     out.clear();
     match *vector {
-        Vector::F64(x) => out.extend_from_slice(x),
         Vector::Ints(x) => out.extend(x.iter().map(|&x| f64::from(x))),
         Vector::BigInts(x) => out.extend(x.iter().map(|&x| x as f64)),
         other => return Err(Error::data(format!("cannot project {}", other.type_name()))),

@@ -5,6 +5,7 @@ use super::image;
 use crate::error::Result;
 use crate::filter::Facts;
 use crate::filter::params::{Family, Kind, check_theta};
+use crate::hash::projection_work;
 use crate::theory::false_positives;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
@@ -55,8 +56,8 @@ fn cost(facts: &Facts, theta: f64) -> f64 {
     let hashes = f64::from(params.tables) * f64::from(params.hashes);
     let hashing = match params.family {
         Family::Bits | Family::Symbols => hashes / 8.0,
-        Family::Gaussian | Family::Cauchy | Family::Hyperplane => hashes * f64::from(facts.dims.max(1)) / 64.0,
         Family::MinHash => hashes * 2.0,
+        _ => projection_work(params, facts.dims.max(1)) as f64 / 64.0,
     };
     let probing = match params.kind {
         Kind::Dsbf | Kind::Lsbf => f64::from(params.tables),

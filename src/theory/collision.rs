@@ -46,12 +46,12 @@ pub fn same(family: Family, distance: f64, width: f64) -> f64 {
     if !distance.is_finite() {
         return if family.is_binary() { same(family, 1.0, width).min(0.5) } else { 0.0 };
     }
-    let p = match family {
+    let p = match family.law() {
         Family::Bits | Family::MinHash => 1.0 - distance,
         // Different letters agree after hashing to a bit half the time.
         Family::Symbols => 1.0 - distance / 2.0,
         Family::Hyperplane => 1.0 - libm::acos((1.0 - distance).clamp(-1.0, 1.0)) / PI,
-        Family::Gaussian | Family::Cauchy => shifted(family, distance, width, 0.0),
+        _ => shifted(family, distance, width, 0.0),
     };
     p.clamp(0.0, 1.0)
 }
@@ -61,8 +61,8 @@ pub fn adjacent(family: Family, distance: f64, width: f64, steps: u32) -> f64 {
     match family {
         _ if steps == 0 => 0.0,
         Family::MinHash => 0.0,
-        Family::Gaussian | Family::Cauchy if !distance.is_finite() => 0.0,
-        Family::Gaussian | Family::Cauchy => {
+        _ if family.has_width() && !distance.is_finite() => 0.0,
+        _ if family.has_width() => {
             (1..=steps).map(|shift| 2.0 * shifted(family, distance, width, f64::from(shift))).sum()
         }
         binary => 1.0 - same(binary, distance, width),

@@ -34,7 +34,7 @@ impl Fill {
 
 /// Neighbours a table has.
 fn neighbours(params: &Params, steps: u32) -> f64 {
-    let per_hash = match params.family {
+    let per_hash = match params.family.law() {
         Family::MinHash => 0,
         Family::Gaussian | Family::Cauchy => 2 * steps,
         _ => steps.min(1),

@@ -1,7 +1,8 @@
 //! Table 1 and Figures 1 and 2 of the DSBF paper.
 
 use super::{Count, Progress, parallel};
-use pg_lsbf::filter::dsbf::{hits, threshold};
+use pg_lsbf::filter::bits;
+use pg_lsbf::filter::dsbf::{positions, threshold};
 use pg_lsbf::filter::params::{Family, Kind, Metric, Params};
 use pg_lsbf::filter::{Owned, header};
 use pg_lsbf::hash::rng::Stream;
@@ -216,7 +217,7 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
     let body = &filter.image[header::header_of(&filter.image).body_start()..];
 
     let mut outcome = Outcome::new();
-    let mut buckets = Buckets::default();
+    let (mut buckets, mut places) = (Buckets::default(), Vec::new());
     let mut query = vec![0u8; LENGTH / 8];
     for (kind, share) in [(0, setting.far), (1, setting.near)] {
         let count = (share * LENGTH as f64) as usize;
@@ -250,9 +251,10 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
                 };
                 changed(member, mask, turn, &mut query);
                 hasher.hash(&Vector::Bytes(&query), &mut buckets).expect("a query fits");
+                positions(&params, &hasher, &buckets.keys, body, &mut places);
                 let mut found = 0;
-                for ((k, hit), needed) in (1..).zip(hits(&params, &hasher, &buckets, body)).zip(&needed) {
-                    found += u32::from(hit);
+                for ((k, &place), needed) in (1..).zip(&places).zip(&needed) {
+                    found += u32::from(bits::get(body, place));
                     outcome.counts[Outcome::at(convention, k)][kind].note((found >= *needed) == (kind == 0));
                 }
             }

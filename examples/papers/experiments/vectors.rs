@@ -39,13 +39,13 @@ pub struct World {
 impl World {
     /// A world in which unrelated members are as far from each other as the theory takes them to be.
     pub fn wide(family: Family) -> World {
-        let (size, letters) = match family {
+        let (size, letters) = match family.law() {
             Family::Bits => (2_048, 2),
             Family::Symbols => (500, 1 << 20),
             Family::Gaussian | Family::Cauchy => (24, 0),
             Family::Hyperplane => (128, 0),
             // Two sets share 5 % of what is in either.
-            Family::MinHash => (120, 1_260),
+            _ => (120, 1_260),
         };
         World { family, size, letters, spread: 1e6 }
     }
@@ -59,14 +59,14 @@ impl World {
     }
 
     pub fn member(&self, random: &mut Stream) -> Data {
-        match self.family {
+        match self.family.law() {
             Family::Bits => Data::Bits((0..self.size / 8).map(|_| random.word() as u8).collect()),
             Family::Symbols => Data::Letters((0..self.size).map(|_| random.below(self.letters) as i32).collect()),
             Family::Gaussian | Family::Cauchy => {
                 Data::Reals((0..self.size).map(|_| random.uniform() * self.spread).collect())
             }
             Family::Hyperplane => Data::Reals((0..self.size).map(|_| random.gaussian()).collect()),
-            Family::MinHash => {
+            _ => {
                 let mut set = Vec::with_capacity(self.size);
                 distinct(self.letters as usize, self.size, random, |element| set.push(element as i64));
                 Data::Set(set)
@@ -111,7 +111,7 @@ impl World {
                 });
                 Data::Letters(letters)
             }
-            Data::Reals(x) if self.family == Family::Hyperplane => Data::Reals(rotated(x, distance, random)),
+            Data::Reals(x) if self.family.law() == Family::Hyperplane => Data::Reals(rotated(x, distance, random)),
             Data::Reals(x) => {
                 let step: Vec<f64> = x.iter().map(|_| random.gaussian()).collect();
                 let length = match self.family {

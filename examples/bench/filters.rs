@@ -1,0 +1,73 @@
+//! Filters with any number of random members, made without a server.
+
+use pg_lsbf::filter::params::{Kind, Metric};
+use pg_lsbf::filter::{Engine, Owned};
+use pg_lsbf::theory::design::{Spec, parameters};
+use pg_lsbf::vector::Vector;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// Sixteen projections in all, or bits: what scripts/bench.sh asks of a server too. Near is so small that what is drawn
+/// by [`Draw`] is unrelated.
+pub fn spec(kind: &str, members: usize, dims: usize) -> Option<(Kind, Metric, Spec)> {
+    let common = Spec { dims: Some(dims as i64), capacity: Some(members as i64), near: Some(0.01), ..Spec::default() };
+    Some(match kind {
+        "dsbf" => (Kind::Dsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
+        "lsbf" => (Kind::Lsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
+        // A quarter of the default's Blooms, so that ten million members stay below the largest size.
+        "ilbf" => {
+            (Kind::Ilbf, Metric::L2, Spec { tables: Some(16), blooms: Some((4 * members) as i64), ..common })
+        }
+        "bits" => (Kind::Dsbf, Metric::Hamming, Spec { tables: Some(25), far: Some(0.2), ..common }),
+        _ => return None,
+    })
+}
+
+/// Random vectors, one after the other, in memory that is used again.
+pub struct Draw {
+    rng: SmallRng,
+    x: Vec<f32>,
+    bytes: Vec<u8>,
+}
+
+impl Draw {
+    pub fn new(seed: u64, dims: usize) -> Draw {
+        Draw { rng: SmallRng::seed_from_u64(seed), x: vec![0.0; dims], bytes: vec![0; dims.div_ceil(8)] }
+    }
+
+    pub fn next(&mut self, metric: Metric) -> Vector<'_> {
+        if metric == Metric::Hamming {
+            self.rng.fill(&mut self.bytes[..]);
+            return Vector::Bits { bytes: &self.bytes, len: self.x.len() };
+        }
+        self.x.iter_mut().for_each(|x| *x = self.rng.random::<f32>());
+        Vector::F32(&self.x)
+    }
+}
+
+pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)> {
+    let (kind, metric, spec) = spec(kind, members, dims)?;
+    let (params, dims) = parameters(kind, metric, &spec).expect("the parameters are in range");
+    let mut engine = Engine::new(params, dims).expect("there is memory for the functions");
+    let mut filter = Owned::new(&engine.params, dims);
+    let mut draw = Draw::new(1, dims as usize);
+    for _ in 0..members {
+        filter.add(&mut engine, &draw.next(metric)).expect("drawn vectors are finite");
+    }
+    Some((engine, filter))
+}
+
+/// Asks a filter of ten thousand members `rows` times, for the same 100 vectors.
+pub fn ask(kind: &str, rows: usize) -> Option<()> {
+    let dims = if kind == "bits" { 1024 } else { 384 };
+    let (mut engine, filter) = random(kind, 10_000, dims)?;
+    let metric = engine.params.metric;
+    let mut passed = 0;
+    for row in 0..rows {
+        let mut draw = Draw::new(2 + row as u64 % 100, dims);
+        let vector = draw.next(metric);
+        passed += usize::from(engine.member(&filter.image, &vector, 1.0).expect("drawn vectors are finite"));
+    }
+    eprintln!("{passed} of {rows} passed");
+    Some(())
+}

@@ -1,0 +1,1 @@
+pub fn write() -> std::io::Result<()> { Ok(()) }

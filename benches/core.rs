@@ -61,8 +61,8 @@ fn dense_doubles(bencher: Bencher, (path, dims): (Path, usize)) {
 #[divan::bench(args = Path::available().into_iter().flat_map(|path| SHAPES.map(|shape| (path, shape))))]
 fn hadamard(bencher: Bencher, (path, (columns, rows)): (Path, (usize, usize))) {
     let (functions, x) = (Hadamard::new(1, columns, rows), random(columns, 2));
-    let (mut out, mut work) = (vec![0.0; rows], Vec::new());
-    bencher.bench_local(|| functions.project(path, black_box(&x), &mut work, &mut out));
+    let mut out = vec![0.0; rows];
+    bencher.bench_local(|| functions.project(path, black_box(&x), &mut out));
 }
 
 /// Sixteen projections in all, 7 x 10, or 25 tables of bits, with ten thousand members.

@@ -35,7 +35,8 @@ CREATE FUNCTION dsbf_new(
     dims integer DEFAULT NULL, capacity bigint DEFAULT NULL, near double precision DEFAULT NULL,
     far double precision DEFAULT NULL, tables integer DEFAULT NULL, seed bigint DEFAULT 0,
     metric text DEFAULT 'hamming', hashes integer DEFAULT NULL, width double precision DEFAULT NULL,
-    bits bigint DEFAULT NULL, votes integer DEFAULT NULL, alphabet text DEFAULT 'bits'
+    bits bigint DEFAULT NULL, votes integer DEFAULT NULL, alphabet text DEFAULT 'bits',
+    transform text DEFAULT NULL
 ) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'dsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
@@ -44,7 +45,8 @@ CREATE FUNCTION lsbf_new(
     far double precision DEFAULT NULL, tables integer DEFAULT NULL, seed bigint DEFAULT 0,
     metric text DEFAULT 'l2', hashes integer DEFAULT NULL, width double precision DEFAULT NULL,
     bits bigint DEFAULT NULL, verify_bits bigint DEFAULT NULL, bloom_hashes integer DEFAULT NULL,
-    overflow integer DEFAULT NULL, robust boolean DEFAULT NULL, alphabet text DEFAULT 'bits'
+    overflow integer DEFAULT NULL, robust boolean DEFAULT NULL, alphabet text DEFAULT 'bits',
+    transform text DEFAULT NULL
 ) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
@@ -53,15 +55,15 @@ CREATE FUNCTION ilbf_new(
     far double precision DEFAULT NULL, tables integer DEFAULT NULL, seed bigint DEFAULT 0,
     metric text DEFAULT 'l2', width double precision DEFAULT NULL, blooms bigint DEFAULT NULL,
     slots integer DEFAULT NULL, bloom_hashes integer DEFAULT NULL, votes integer DEFAULT NULL,
-    blooms_aligned boolean DEFAULT false
+    blooms_aligned boolean DEFAULT false, transform text DEFAULT NULL
 ) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'ilbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
-COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text)
+COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text, text)
     IS 'an empty distance-sensitive Bloom filter';
-COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text)
+COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text, text)
     IS 'an empty locality-sensitive Bloom filter';
-COMMENT ON FUNCTION ilbf_new(integer, bigint, double precision, double precision, integer, bigint, text, double precision, bigint, integer, integer, integer, boolean)
+COMMENT ON FUNCTION ilbf_new(integer, bigint, double precision, double precision, integer, bigint, text, double precision, bigint, integer, integer, integer, boolean, text)
     IS 'an empty integer-granularity locality-sensitive Bloom filter';
 
 -- questions

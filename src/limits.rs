@@ -12,6 +12,8 @@ pub const MAX_TABLES: u32 = 255;
 pub const MAX_HASHES: u32 = 64;
 /// Random numbers a filter's seed expands to (dims x tables x hashes), 4 bytes each, kept once a backend.
 pub const MAX_EXPANDED: u64 = 1 << 24;
+/// Dimensions up to which projections by fast transforms are chosen without being asked for: pgvector's dense vectors.
+pub const MAX_FAST_DIMS: u32 = 16_000;
 /// Bits a key sets in a Bloom filter.
 pub const MAX_BLOOM_HASHES: u32 = 32;
 /// Locations of one ILBF Bloom filter.

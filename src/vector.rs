@@ -33,6 +33,23 @@ pub enum Vector<'a> {
 }
 
 impl Vector<'_> {
+    /// Where the elements lie, and how many bytes; none for what is short or made just now.
+    #[inline]
+    pub fn extent(&self) -> Option<(usize, usize)> {
+        fn of<T>(x: &[T]) -> Option<(usize, usize)> {
+            Some((x.as_ptr().addr(), size_of_val(x)))
+        }
+        match *self {
+            Vector::F32(x) | Vector::Dense(x) => of(x),
+            Vector::F64(x) => of(x),
+            Vector::F16(x) => of(x),
+            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => of(bytes),
+            Vector::Ints(x) => of(x),
+            Vector::BigInts(x) => of(x),
+            Vector::Sparse { .. } | Vector::Text(_) | Vector::Hashed(_) => None,
+        }
+    }
+
     /// The name users know the type by.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -15,9 +15,7 @@ pub fn spec(kind: &str, members: usize, dims: usize) -> Option<(Kind, Metric, Sp
         "dsbf" => (Kind::Dsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
         "lsbf" => (Kind::Lsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
         // A quarter of the default's Blooms, so that ten million members stay below the largest size.
-        "ilbf" => {
-            (Kind::Ilbf, Metric::L2, Spec { tables: Some(16), blooms: Some((4 * members) as i64), ..common })
-        }
+        "ilbf" => (Kind::Ilbf, Metric::L2, Spec { tables: Some(16), blooms: Some((4 * members) as i64), ..common }),
         "bits" => (Kind::Dsbf, Metric::Hamming, Spec { tables: Some(25), far: Some(0.2), ..common }),
         _ => return None,
     })

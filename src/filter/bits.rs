@@ -1,5 +1,7 @@
 //! Bits in little-endian words.
 
+use crate::prefetch::prefetch;
+
 /// The words of a filter that can be asked: in memory, or somewhere they are fetched from one by one.
 pub trait Body {
     /// A word, in the order of bits that this machine has.
@@ -17,13 +19,7 @@ impl Body for [u64] {
 
     #[inline(always)]
     fn prefetch(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(word) = self.get(at) {
-            // SAFETY: the address is that of a word; fetching it into the cache changes nothing.
-            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>((&raw const *word).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = at;
+        prefetch(self.as_ptr().addr().wrapping_add(at * size_of::<u64>()));
     }
 }
 

@@ -61,6 +61,9 @@ pub fn decode_params(bytes: &[u8]) -> Result<Params> {
     Ok(params)
 }
 
+/// Bytes of an image that are sure to hold everything before the bit words.
+pub const FRONT: usize = (FIXED + MAX_PARAMS).next_multiple_of(8) + sketch::WORDS * 8;
+
 /// Where things are in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
@@ -91,6 +94,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 impl Header {
     /// Reads the fixed part of an image that starts at its byte 0; the rest may be missing.
+    #[inline]
     pub fn read(bytes: &[u8]) -> Result<Header> {
         if bytes.len() < FIXED {
             return Err(corrupt(format!("{} bytes are too few for a header", bytes.len().saturating_sub(RESERVED))));
@@ -161,10 +165,39 @@ pub fn set_dims(image: &mut [u64], dims: u32) {
     bytes_of_mut(image)[16..20].copy_from_slice(&dims.to_le_bytes());
 }
 
-/// Checks as much of a stored image as reading its parameters relies on: pages can be damaged.
-pub fn check_start(image: &[u64]) -> Result<()> {
-    let bytes = bytes_of(image);
-    Header::read(bytes)?.params(bytes).map(|_| ())
+/// An image with its header read, once.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    pub header: Header,
+    pub words: &'a [u64],
+}
+
+impl<'a> View<'a> {
+    /// Checks as much of a stored image as reading its parameters relies on: pages can be damaged.
+    #[inline]
+    pub fn new(words: &'a [u64]) -> Result<View<'a>> {
+        let bytes = bytes_of(words);
+        let header = Header::read(bytes)?;
+        header.params(bytes)?;
+        Ok(View { header, words })
+    }
+
+    /// The stored parameters.
+    #[inline]
+    pub fn stored(&self) -> &'a [u8] {
+        &bytes_of(self.words)[FIXED..FIXED + self.header.params_len]
+    }
+
+    /// The member sketch; empty where there are no members.
+    pub fn sketch(&self) -> &'a [u64] {
+        if self.header.has_body { &self.words[self.header.words()..self.header.body_start()] } else { &[] }
+    }
+
+    /// The bit words; empty where there are no members.
+    #[inline]
+    pub fn body(&self) -> &'a [u64] {
+        if self.header.has_body { &self.words[self.header.body_start()..] } else { &[] }
+    }
 }
 
 /// The header of an image that is known to be valid.

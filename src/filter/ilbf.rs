@@ -17,7 +17,7 @@ const PLANES: usize = 8;
 
 /// What a query needs besides its buckets; kept between rows.
 pub struct Scratch {
-    /// The first Bloom that a query reads for each projection, and how many.
+    /// Where the first Bloom starts that a query reads for each projection, and how many it reads.
     windows: Vec<(u64, u64)>,
     /// One counter a slot, one bit of each in a plane, word by word.
     planes: [[u64; PLANES]; MAX_WORDS],
@@ -52,7 +52,7 @@ fn slots(params: &Params, id: u64, mut visit: impl FnMut(u64)) {
 pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u64, u64) {
     let (mut new, mut squares) = (0, 0);
     for &bucket in &buckets.values {
-        let bloom = modulo(bucket, params.blooms);
+        let bloom = modulo(bucket, i64::from(params.blooms)) as u64;
         let before = ones(params, body, bloom);
         let mut added = 0;
         slots(params, id, |slot| added += super::bits::set(body, bloom * u64::from(params.slots) + slot));
@@ -64,8 +64,9 @@ pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u6
 
 /// Bits set in one Bloom.
 fn ones(params: &Params, body: &[u64], bloom: u64) -> u64 {
-    let words = params.slots.div_ceil(64) as usize;
-    (0..words).map(|word| u64::from(part(params, body, bloom, word).count_ones())).sum()
+    let start = bloom * u64::from(params.slots);
+    let words = &body[(start / 64) as usize..][..params.slots.div_ceil(64) as usize];
+    words.iter().map(|word| u64::from((u64::from_le(*word) >> (start % 64) & mask(params)).count_ones())).sum()
 }
 
 /// Sum over all Blooms of their bits set, squared; 0 for other kinds.
@@ -77,27 +78,45 @@ pub fn squares(params: &Params, body: &[u64]) -> u64 {
 }
 
 /// The Bloom of a bucket; most buckets lie within 0..blooms, and the division is for the others.
-#[inline]
-fn modulo(bucket: i64, blooms: u32) -> u64 {
-    if (0..i64::from(blooms)).contains(&bucket) { bucket as u64 } else { bucket.rem_euclid(i64::from(blooms)) as u64 }
+#[inline(always)]
+fn modulo(bucket: i64, blooms: i64) -> i64 {
+    if (0..blooms).contains(&bucket) { bucket } else { bucket.rem_euclid(blooms) }
 }
 
-/// The first bucket and the number of buckets a query reads around one projection.
-fn window(params: &Params, bucket: i64, inside: f64, theta: f64) -> (u64, u64) {
-    let blooms = i64::from(params.blooms);
-    let own = modulo(bucket, params.blooms) as i64;
-    if params.aligned {
-        let width = theta as i64;
-        let first = own - own % width;
-        return (first as u64, width.min(blooms - first) as u64);
+/// What a query reads around a projection at theta.
+struct Window {
+    blooms: i64,
+    /// The paper's blocks, of so many buckets.
+    aligned: Option<i64>,
+    /// Half of theta: whole buckets, and the rest.
+    whole: i64,
+    rest: f64,
+}
+
+impl Window {
+    fn new(params: &Params, theta: f64) -> Window {
+        let half = theta / 2.0;
+        let whole = floor(half);
+        Window {
+            blooms: i64::from(params.blooms),
+            aligned: params.aligned.then_some(theta as i64),
+            whole,
+            rest: half - whole as f64,
+        }
     }
-    let below = floor(inside - theta / 2.0);
-    let above = floor(inside + theta / 2.0);
-    let count = (above - below + 1).min(blooms);
-    // Most windows lie whole within 0..blooms; the division is for the others.
-    let first = own + below;
-    let first = if first < 0 { first.rem_euclid(blooms) } else { first };
-    (first as u64, count as u64)
+
+    /// The first Bloom and the number of Blooms, for a projection that lies `inside` its bucket.
+    #[inline(always)]
+    fn around(&self, bucket: i64, inside: f64) -> (u64, u64) {
+        let own = modulo(bucket, self.blooms);
+        if let Some(width) = self.aligned {
+            let first = own - own % width;
+            return (first as u64, width.min(self.blooms - first) as u64);
+        }
+        let below = self.whole + i64::from(inside < self.rest);
+        let above = self.whole + i64::from(inside + self.rest >= 1.0);
+        (modulo(own - below, self.blooms) as u64, (below + 1 + above).min(self.blooms) as u64)
+    }
 }
 
 /// Aligned blocks are defined for whole theta only.
@@ -117,70 +136,84 @@ pub fn votes(
     theta: f64,
     scratch: &mut Scratch,
 ) -> u32 {
-    let words = params.slots.div_ceil(64) as usize;
-    let used = (u32::BITS - params.tables.leading_zeros()) as usize;
+    let window = Window::new(params, theta);
     scratch.windows.clear();
-    for (&bucket, &inside) in buckets.values.iter().zip(&buckets.positions) {
-        let window = window(params, bucket, inside, theta);
-        body.prefetch((window.0 * u64::from(params.slots) / 64) as usize);
-        scratch.windows.push(window);
+    scratch.windows.extend(buckets.values.iter().zip(&buckets.positions).map(|(&bucket, &inside)| {
+        let (first, count) = window.around(bucket, inside);
+        let start = first * u64::from(params.slots);
+        body.prefetch((start / 64) as usize);
+        (start, count)
+    }));
+    // So many planes that they stay in registers, where 31 tables are enough.
+    match params.tables {
+        ..32 => agreeing::<5>(params, body, scratch),
+        _ => agreeing::<PLANES>(params, body, scratch),
     }
-    for (word, planes) in scratch.planes[..words].iter_mut().enumerate() {
-        *planes = count(params, body, &scratch.windows, word, used);
+}
+
+fn agreeing<const USED: usize>(params: &Params, body: &(impl Body + ?Sized), scratch: &mut Scratch) -> u32 {
+    let words = params.slots.div_ceil(64) as usize;
+    if words == 1 {
+        let planes = [count::<USED>(params, body, &scratch.windows, 0)];
+        return kth_largest(&planes, &mut [0], &mut [!0], params.bloom_hashes);
     }
-    kth_largest(scratch, used, words, params.bloom_hashes)
+    let Scratch { windows, planes, above, equal } = scratch;
+    let kept = planes.as_flattened_mut().as_chunks_mut::<USED>().0[..words].iter_mut().enumerate();
+    kept.for_each(|(word, planes)| *planes = count(params, body, windows, word));
+    above[..words].fill(0);
+    equal[..words].fill(!0);
+    let planes = &planes.as_flattened().as_chunks::<USED>().0[..words];
+    kth_largest(planes, &mut above[..words], &mut equal[..words], params.bloom_hashes)
 }
 
 /// Counts, slot by slot in one word, the projections that know the slot: bit `i` of all counters is in plane `i`.
 #[inline(always)]
-fn count(
+fn count<const USED: usize>(
     params: &Params,
     body: &(impl Body + ?Sized),
     windows: &[(u64, u64)],
     word: usize,
-    used: usize,
-) -> [u64; PLANES] {
-    let blooms = u64::from(params.blooms);
-    let mut planes = [0; PLANES];
-    for &(first, count) in windows {
-        let mut carry = 0;
-        for bloom in first..first + count {
-            let bloom = if bloom < blooms { bloom } else { bloom - blooms };
-            carry |= part(params, body, bloom, word);
+) -> [u64; USED] {
+    let slots = u64::from(params.slots);
+    let mask = mask(params);
+    let mut planes = [0; USED];
+    for &(start, count) in windows {
+        let (mut at, mut carry) = (start, 0);
+        for _ in 0..count {
+            carry |= body.word((at / 64) as usize + word) >> (at % 64);
+            at += slots;
+            at = if at == params.bits { 0 } else { at };
         }
-        for plane in &mut planes[..used] {
+        carry &= mask;
+        for plane in &mut planes {
             (*plane, carry) = (*plane ^ carry, *plane & carry);
         }
     }
     planes
 }
 
-/// A word of a Bloom; all of it where that is less than a word.
+/// The bits of a word that belong to one Bloom.
 #[inline(always)]
-fn part(params: &Params, body: &(impl Body + ?Sized), bloom: u64, word: usize) -> u64 {
-    let at = bloom * u64::from(params.slots);
-    if params.slots >= 64 {
-        return body.word((at / 64) as usize + word);
-    }
-    body.word((at / 64) as usize) >> (at % 64) & ((1 << params.slots) - 1)
+fn mask(params: &Params) -> u64 {
+    if params.slots >= 64 { !0 } else { (1 << params.slots) - 1 }
 }
 
-/// Finds the value bit by bit, highest first: a bit is set if at least k' counters reach the value with it.
-fn kth_largest(scratch: &mut Scratch, used: usize, words: usize, k: u32) -> u32 {
-    let Scratch { planes, above, equal, .. } = scratch;
-    above[..words].fill(0);
-    equal[..words].fill(!0);
+/// Finds the value bit by bit, highest first: a bit is set if at least k' counters reach the value with it. `above` are
+/// the counters that are larger for sure, none at first, `equal` those that agree so far, all at first.
+#[inline(always)]
+fn kth_largest<const USED: usize>(planes: &[[u64; USED]], above: &mut [u64], equal: &mut [u64], k: u32) -> u32 {
     let mut value = 0;
-    for bit in (0..used).rev() {
-        let reach: u32 = (0..words).map(|w| (above[w] | equal[w] & planes[w][bit]).count_ones()).sum();
+    for bit in (0..USED).rev() {
+        let counters = planes.iter().zip(&*above).zip(&*equal);
+        let reach: u32 = counters.map(|((planes, above), equal)| (above | equal & planes[bit]).count_ones()).sum();
         let take = reach >= k;
-        for w in 0..words {
-            let plane = planes[w][bit];
+        for ((planes, above), equal) in planes.iter().zip(&mut *above).zip(&mut *equal) {
+            let plane = planes[bit];
             if take {
-                equal[w] &= plane;
+                *equal &= plane;
             } else {
-                above[w] |= equal[w] & plane;
-                equal[w] &= !plane;
+                *above |= *equal & plane;
+                *equal &= !plane;
             }
         }
         value |= u32::from(take) << bit;
@@ -197,9 +230,9 @@ mod tests {
         let mut state = 7u64;
         for round in 0..200u64 {
             let counts: Vec<u32> = (0..128).map(|i| (mix(round, i) % 17) as u32).collect();
-            let mut scratch = Scratch::default();
+            let mut planes = [[0; 5]; 2];
             for (slot, &count) in counts.iter().enumerate() {
-                for (bit, plane) in scratch.planes[slot / 64][..5].iter_mut().enumerate() {
+                for (bit, plane) in planes[slot / 64].iter_mut().enumerate() {
                     *plane |= u64::from(count >> bit & 1) << (slot % 64);
                 }
             }
@@ -207,7 +240,7 @@ mod tests {
             let k = (state % 20 + 1) as u32;
             let mut sorted = counts.clone();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
-            assert_eq!(kth_largest(&mut scratch, 5, 2, k), sorted[k as usize - 1]);
+            assert_eq!(kth_largest(&planes, &mut [0; 2], &mut [!0; 2], k), sorted[k as usize - 1]);
         }
     }
 }

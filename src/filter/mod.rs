@@ -13,7 +13,7 @@ use crate::hash::{Buckets, Hasher};
 use crate::theory;
 use crate::vector::{Parsed, Vector};
 use bits::Body;
-use header::Header;
+use header::{Header, View};
 use params::{Family, Kind, Params};
 use std::collections::BTreeMap;
 
@@ -83,12 +83,16 @@ impl Engine {
 
     /// Adds a member to an image with a body.
     pub fn add(&mut self, image: &mut [u64], vector: &Vector) -> Result<()> {
+        self.add_in(&header::header_of(image), image, vector)
+    }
+
+    /// The same where the image's header was read already.
+    pub fn add_in(&mut self, header: &Header, image: &mut [u64], vector: &Vector) -> Result<()> {
         // Read once: the same vector given as text or typed is the same member.
         let parsed = self.params.read_text(vector)?;
         let vector = parsed.as_ref().map_or(*vector, Parsed::view);
         self.hash_typed(&vector)?;
         self.hasher.make_keys(&mut self.buckets);
-        let header = header::header_of(image);
         let id = self.hasher.id(&vector, &self.buckets);
         let (front, body) = image.split_at_mut(header.body_start());
         sketch::add(&mut front[header.words()..], id);
@@ -110,8 +114,8 @@ impl Engine {
 
     /// Whether something near is in a filter.
     pub fn member(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<bool> {
-        let header = header::header_of(image);
-        self.member_in(&header, body_of(image, &header), vector, theta)
+        let image = View::new(image)?;
+        self.member_in(&image.header, image.body(), vector, theta)
     }
 
     /// The same with a filter's header and words apart.
@@ -160,8 +164,8 @@ impl Engine {
 
     /// The number that is compared with the threshold.
     pub fn votes(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<u32> {
-        let header = header::header_of(image);
-        self.votes_in(&header, body_of(image, &header), vector, theta)
+        let image = View::new(image)?;
+        self.votes_in(&image.header, image.body(), vector, theta)
     }
 
     /// The same with a filter's header and words apart.
@@ -180,8 +184,8 @@ impl Engine {
 
     /// The distance to the nearest member that explains the votes best (ILBF).
     pub fn distance(&mut self, image: &[u64], vector: &Vector) -> Result<Option<f64>> {
-        let header = header::header_of(image);
-        self.distance_in(&header, body_of(image, &header), vector)
+        let image = View::new(image)?;
+        self.distance_in(&image.header, image.body(), vector)
     }
 
     /// The same with a filter's header and words apart.
@@ -219,11 +223,6 @@ fn fill_level(params: &Params, header: &Header, last: &mut ((u64, u64), u64)) ->
         *last = (counters, theory::ilbf::fill_level(params, header.ones, header.squares));
     }
     last.1
-}
-
-/// The words behind the header and the sketch; none where there are no members.
-fn body_of<'a>(image: &'a [u64], header: &Header) -> &'a [u64] {
-    if header.has_body { &image[header.body_start()..] } else { &[] }
 }
 
 /// The error for a vector of the wrong length.
@@ -274,10 +273,21 @@ impl Facts {
         theory::collision::foreign(params, self.fill, members).max(theory::collision::crowding(keys, members))
     }
 
-    /// Reads an image. Only the LSBF needs a look at the bits: its header counts both filters together.
+    /// Reads an image.
     pub fn of(image: &[u64]) -> Result<Facts> {
-        let header = header::header_of(image);
-        let params = header::decode_params(header::params_of(image))?;
+        let image = View::new(image)?;
+        let count = |params: &Params| {
+            let verify = &image.body()[params.array_words() as usize..];
+            Ok(verify.iter().map(|w| u64::from(w.count_ones())).sum())
+        };
+        Facts::of_front(&image, image.words.len(), count)
+    }
+
+    /// Reads an image of `words` words of which only those before the bits are at hand. The bits are counted only where
+    /// the header does not tell: `verify_ones` counts those of an LSBF's verification filter.
+    pub fn of_front(front: &View, words: usize, verify_ones: impl FnOnce(&Params) -> Result<u64>) -> Result<Facts> {
+        let header = &front.header;
+        let params = header::decode_params(front.stored())?;
         let mut facts = Facts {
             dims: header.dims,
             ones: header.ones,
@@ -285,24 +295,17 @@ impl Facts {
             fill: 0.0,
             verify_fill: 0.0,
             members: 0,
-            bytes: image.len() * 8,
+            bytes: words * 8,
             params,
         };
         if header.has_body {
-            let verify_ones: u64 = match facts.params.verify_bits {
-                0 => 0,
-                _ => verify_words(image, &header, &facts.params).iter().map(|w| u64::from(w.count_ones())).sum(),
-            };
-            facts.members = sketch::estimate(&image[header.words()..header.body_start()]);
+            let verify_ones = if facts.params.verify_bits == 0 { 0 } else { verify_ones(&facts.params)? };
+            facts.members = sketch::estimate(front.sketch());
             facts.fill = (header.ones - verify_ones) as f64 / facts.params.bits as f64;
             facts.verify_fill = verify_ones as f64 / facts.params.verify_bits.max(1) as f64;
         }
         Ok(facts)
     }
-}
-
-fn verify_words<'a>(image: &'a [u64], header: &Header, params: &Params) -> &'a [u64] {
-    &image[header.body_start() + params.array_words() as usize..]
 }
 
 /// A filter that owns its memory: for tests, experiments and everything that happens without PostgreSQL.

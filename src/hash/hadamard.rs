@@ -1,257 +1,316 @@
-//! Gaussian-like projections by fast Hadamard transforms: random signs, a transform, random signs, a transform. One pass
-//! gives as many projections as the vector has dimensions, rounded up to a power of two, for 2 D log2 D additions, where
-//! a dense matrix takes D multiplications for each.
+//! Gaussian-like projections by fast Hadamard transforms. The vector is cut into blocks of 128 elements. Each block gets
+//! random signs, is transformed, shuffled, and gets random signs again; then all are added up and transformed once more,
+//! so that every projection is a sum of all elements with random signs, twice over. By the central limit theorem that is
+//! as good as normal, and the shuffle keeps projections independent where vectors differ in a few elements only:
+//! `tests/projections.rs` holds both against the law of normal projections. One pass takes some ten additions an element
+//! for up to 128 projections, where a dense matrix takes one multiplication for each.
 //!
-//! A projection is a sum of all elements with random signs, twice over, and by the central limit theorem as good as
-//! normal; `tests/projections.rs` holds its collisions against the law of normal ones. A transform is butterflies of
-//! distance 1, 2, 4, and so on. Their order fixes every rounding, so that every [`Path`] gives the same bits.
+//! Every rounding has its fixed place: a transform is butterflies of distance 1, 2, 4, and so on, and sums are taken in
+//! order. So every [`Path`] gives the same bits.
 
 use super::path::Path;
 use super::rng::Stream;
 use std::ops::{Add, Mul, Sub};
 
-const LANES: usize = 16;
-/// Below this many terms a sum of random signs is not yet close to normal.
-const MIN_SIZE: usize = 128;
+/// Elements of a block. They stay in registers, and a sum of so many random signs is close to normal.
+const BLOCK: usize = 128;
+/// Elements that are shuffled among themselves: as many as a register holds.
+const GROUP: usize = 8;
+const GROUPS: usize = BLOCK / GROUP;
+/// Projections come in multiples of this.
+const LEAST: usize = 16;
 
-/// Sixteen neighbouring elements.
+type Group<T> = [T; GROUP];
+
+/// A block of elements, where cache lines start.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub struct Line<T>([T; LANES]);
+struct Block<T>([Group<T>; GROUPS]);
 
-/// Numbers that can be transformed: singles and doubles.
-pub trait Number:
-    Copy + Default + Into<f64> + From<f32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
-{
-    /// Signs, transform, signs, transform; `work` has a line for each line of signs.
-    fn pass(path: Path, x: &[Self], signs: &Signs, work: &mut [Line<Self>]);
+/// What is random about a block.
+struct Random {
+    /// Signs before the transform, 1 or -1.
+    before: Block<f32>,
+    /// Which group each group is taken from behind the transform, and which of its elements each element.
+    order: [usize; GROUPS],
+    places: Block<i32>,
+    /// Signs behind the shuffle.
+    behind: Block<f32>,
 }
 
-impl Number for f32 {
-    fn pass(path: Path, x: &[f32], signs: &Signs, work: &mut [Line<f32>]) {
-        match path {
-            // SAFETY: a path is only handed out where the processor has it.
-            #[cfg(target_arch = "x86_64")]
-            Path::Sse2 => unsafe { simd::sse2(x, signs, work) },
-            // Wider registers were slower: what is gained between lines is lost within them.
-            #[cfg(target_arch = "x86_64")]
-            Path::Avx2 | Path::Avx512 => unsafe { simd::avx2(x, signs, work) },
-            _ => plain(x, signs, work),
-        }
-    }
-}
-
-impl Number for f64 {
-    fn pass(_: Path, x: &[f64], signs: &Signs, work: &mut [Line<f64>]) {
-        plain(x, signs, work);
-    }
-}
-
-/// Two random signs for each element, 1 or -1.
-pub type Signs = [Vec<Line<f32>>; 2];
-
-/// The random signs of every pass.
+/// Random numbers for every block of every pass, a pass for each 128 projections.
 pub struct Hadamard {
-    passes: Vec<Signs>,
+    passes: Vec<Vec<Random>>,
     /// Makes a projection's variance the squared length of the vector.
     scale: f64,
 }
 
-/// Elements of a vector once it is padded with zeros.
-fn padded(dims: usize) -> usize {
-    dims.next_power_of_two().max(MIN_SIZE)
+/// Additions it takes to project a vector to `count` numbers, the signs and the shuffle included.
+pub fn cost(dims: u64, count: u64) -> u64 {
+    let block = BLOCK as u64;
+    count.div_ceil(block) * (dims.div_ceil(block) + 1) * block * u64::from(BLOCK.ilog2() + 4)
 }
 
-/// Additions it takes to project a vector to `count` numbers.
-pub fn cost(dims: u64, count: u64) -> u64 {
-    let size = padded(dims as usize) as u64;
-    count.div_ceil(size) * 2 * size * u64::from(size.ilog2())
+impl Random {
+    fn draw(stream: &mut Stream) -> Random {
+        let before = signs(stream);
+        let order = shuffled(stream);
+        let places = Block(std::array::from_fn(|_| shuffled::<GROUP>(stream).map(|place| place as i32)));
+        Random { before, order, places, behind: signs(stream) }
+    }
+}
+
+fn signs(stream: &mut Stream) -> Block<f32> {
+    let words = [stream.word(), stream.word()];
+    let sign = |i: usize| if words[i / 64] >> (i % 64) & 1 == 1 { -1.0 } else { 1.0 };
+    Block(std::array::from_fn(|group| std::array::from_fn(|i| sign(group * GROUP + i))))
+}
+
+/// The numbers below N in random order.
+fn shuffled<const N: usize>(stream: &mut Stream) -> [usize; N] {
+    let mut order = std::array::from_fn(|i| i);
+    for last in (1..N).rev() {
+        order.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+    order
 }
 
 impl Hadamard {
-    /// Signs for `count` projections. The streams are counted down from the one before the salts'.
+    /// Draws what `count` projections need. The streams are counted down from the one before the salts'.
     pub fn new(seed: u64, dims: usize, count: usize) -> Hadamard {
-        let size = padded(dims);
-        let signs = |stream: &mut Stream| {
-            let mut signs = Vec::with_capacity(size / LANES);
-            for _ in 0..size / 64 {
-                let word = stream.word();
-                signs.extend((0..64 / LANES).map(|part| {
-                    let sign = |l: usize| if word >> (part * LANES + l) & 1 == 1 { -1.0 } else { 1.0 };
-                    Line(std::array::from_fn(sign))
-                }));
-            }
-            signs
-        };
-        let passes = (0..count.div_ceil(size) as u64).map(|pass| {
+        let passes = (0..count.div_ceil(BLOCK) as u64).map(|pass| {
             let mut stream = Stream::new(seed, u64::MAX - 1 - pass);
-            [signs(&mut stream), signs(&mut stream)]
+            (0..dims.div_ceil(BLOCK)).map(|_| Random::draw(&mut stream)).collect()
         });
-        Hadamard { passes: passes.collect(), scale: 1.0 / (size as f64).sqrt() }
+        Hadamard { passes: passes.collect(), scale: 1.0 / (BLOCK as f64).sqrt() }
     }
 
     pub fn bytes(&self) -> usize {
-        self.passes.iter().map(|[first, _]| 2 * size_of_val(&first[..])).sum()
+        self.passes.iter().map(|blocks| size_of_val(&blocks[..])).sum()
     }
 
-    /// Projects a vector of no more elements than there are signs. `work` is memory for one transform.
-    pub fn project<T: Number>(&self, path: Path, x: &[T], work: &mut Vec<Line<T>>, out: &mut [f64]) {
-        for (signs, out) in self.passes.iter().zip(out.chunks_mut(self.passes[0][0].len() * LANES)) {
-            work.resize(signs[0].len(), Line([T::default(); LANES]));
-            T::pass(path, x, signs, work);
-            for (y, &sum) in out.iter_mut().zip(work.iter().flat_map(|line| &line.0)) {
+    /// Projects a vector of the dimensions that were drawn for.
+    pub fn project<T: Number>(&self, path: Path, x: &[T], out: &mut [f64]) {
+        for (blocks, out) in self.passes.iter().zip(out.chunks_mut(BLOCK)) {
+            // No more than are wanted, rounded up to a power of two.
+            let sums = out.len().next_power_of_two().max(LEAST);
+            let mut block = Block([[T::default(); GROUP]; GROUPS]);
+            T::pass(path, x, blocks, &mut block.0[..sums / GROUP]);
+            for (y, &sum) in out.iter_mut().zip(block.0.as_flattened()) {
                 *y = sum.into() * self.scale;
             }
         }
     }
 }
 
-fn plain<T: Number>(x: &[T], [first, second]: &Signs, work: &mut [Line<T>]) {
-    let (whole, rest) = x.as_chunks::<LANES>();
-    let mut tail = [T::default(); LANES];
-    tail[..rest.len()].copy_from_slice(rest);
-    let zeros = [T::default(); LANES];
-    let lines = whole.iter().chain([&tail]).chain(std::iter::repeat(&zeros));
-    for ((to, from), signs) in work.iter_mut().zip(lines).zip(first) {
-        *to = within(from, signs);
-    }
-    between(work);
-    for (line, signs) in work.iter_mut().zip(second) {
-        *line = within(&line.0, signs);
-    }
-    between(work);
+/// Numbers that can be transformed: singles and doubles.
+#[expect(private_interfaces, reason = "only this module calls it")]
+pub trait Number:
+    Copy + Default + Into<f64> + From<f32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+    /// Adds up all blocks and transforms the sums, which are zero at first: 2, 4, 8 or 16 groups. Before it is added, a
+    /// block is folded to as many groups: its second half is added to its first, again and again.
+    fn pass(path: Path, x: &[Self], blocks: &[Random], sums: &mut [Group<Self>]);
 }
 
-/// Signs, and butterflies of distance 1 to 8.
-fn within<T: Number>(x: &[T; LANES], signs: &Line<f32>) -> Line<T> {
+#[expect(private_interfaces, reason = "only this module calls it")]
+impl Number for f32 {
+    fn pass(path: Path, x: &[f32], blocks: &[Random], sums: &mut [Group<f32>]) {
+        match path {
+            // Wider registers were not faster: what they gain between groups they lose within them.
+            // SAFETY: a path is only handed out where the processor has it, and every AVX-512 processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 | Path::Avx512 => unsafe { avx2::pass(x, blocks, sums) },
+            _ => plain(x, blocks, sums),
+        }
+    }
+}
+
+#[expect(private_interfaces, reason = "only this module calls it")]
+impl Number for f64 {
+    fn pass(_: Path, x: &[f64], blocks: &[Random], sums: &mut [Group<f64>]) {
+        plain(x, blocks, sums);
+    }
+}
+
+/// Calls `each` with every block of a vector and its random numbers; the last one is filled up with zeros.
+#[inline(always)]
+fn for_each_block<T: Number>(x: &[T], blocks: &[Random], mut each: impl FnMut(&[Group<T>], &Random)) {
+    let (whole, rest) = x.as_chunks::<BLOCK>();
+    whole.iter().zip(blocks).for_each(|(x, random)| each(x.as_chunks().0, random));
+    if !rest.is_empty() {
+        let mut last = [T::default(); BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        each(last.as_chunks().0, &blocks[whole.len()]);
+    }
+}
+
+fn plain<T: Number>(x: &[T], blocks: &[Random], sums: &mut [Group<T>]) {
+    for_each_block(x, blocks, |x, random| {
+        let mut block = [[T::default(); GROUP]; GROUPS];
+        for ((to, x), signs) in block.iter_mut().zip(x).zip(&random.before.0) {
+            *to = std::array::from_fn(|i| x[i] * T::from(signs[i]));
+        }
+        transform(&mut block);
+        let mut shuffled = [[T::default(); GROUP]; GROUPS];
+        for (group, to) in shuffled.iter_mut().enumerate() {
+            let from = &block[random.order[group]];
+            for ((to, &place), &sign) in to.iter_mut().zip(&random.places.0[group]).zip(&random.behind.0[group]) {
+                *to = from[place as usize] * T::from(sign);
+            }
+        }
+        let mut groups = GROUPS;
+        while groups > sums.len() {
+            groups /= 2;
+            let (first, second) = shuffled.split_at_mut(groups);
+            add(first, second);
+        }
+        add(sums, &shuffled);
+    });
+    transform(sums);
+}
+
+fn add<T: Number>(to: &mut [Group<T>], from: &[Group<T>]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = std::array::from_fn(|i| to[i] + from[i]);
+    }
+}
+
+fn transform<T: Number>(groups: &mut [Group<T>]) {
     /// With a distance known when compiled, this becomes a few shuffles.
     #[inline(always)]
-    fn butterflies<T: Number, const DISTANCE: usize>(x: [T; LANES]) -> [T; LANES] {
-        std::array::from_fn(|l| match l & DISTANCE {
-            0 => x[l] + x[l ^ DISTANCE],
-            _ => x[l ^ DISTANCE] - x[l],
+    fn within<T: Number, const DISTANCE: usize>(x: Group<T>) -> Group<T> {
+        std::array::from_fn(|i| match i & DISTANCE {
+            0 => x[i] + x[i ^ DISTANCE],
+            _ => x[i ^ DISTANCE] - x[i],
         })
     }
-    let x = std::array::from_fn(|l| x[l] * T::from(signs.0[l]));
-    Line(butterflies::<T, 8>(butterflies::<T, 4>(butterflies::<T, 2>(butterflies::<T, 1>(x)))))
-}
-
-fn between<T: Number>(work: &mut [Line<T>]) {
+    groups.iter_mut().for_each(|x| *x = within::<T, 4>(within::<T, 2>(within::<T, 1>(*x))));
     let mut distance = 1;
-    while distance < work.len() {
-        for block in work.chunks_exact_mut(2 * distance) {
-            let (low, high) = block.split_at_mut(distance);
-            for (Line(a), Line(b)) in low.iter_mut().zip(high) {
-                (*a, *b) = (std::array::from_fn(|l| a[l] + b[l]), std::array::from_fn(|l| a[l] - b[l]));
+    while distance < groups.len() {
+        for part in groups.chunks_exact_mut(2 * distance) {
+            let (low, high) = part.split_at_mut(distance);
+            for (a, b) in low.iter_mut().zip(high) {
+                (*a, *b) = (std::array::from_fn(|i| a[i] + b[i]), std::array::from_fn(|i| a[i] - b[i]));
             }
         }
         distance *= 2;
     }
 }
 
-/// The same with vector registers.
+/// The same with a register for each group. Everything is written out by macros: left in loops, it would not stay in
+/// registers.
 #[cfg(target_arch = "x86_64")]
-mod simd {
-    use super::{LANES, Line, Signs};
+mod avx2 {
+    use super::{GROUPS, Group, Random, for_each_block};
     use std::arch::x86_64::*;
 
-    macro_rules! pass {
-        ($name:ident: $feature:literal, $width:literal, $load:ident, $store:ident, $add:ident, $sub:ident, $multiply:ident, $within:ident) => {
-            /// SAFETY: the processor must have the feature, `work` as many lines as there are of each sign, a power of
-            /// two, and `x` at most as many elements.
-            #[target_feature(enable = $feature)]
-            pub unsafe fn $name(x: &[f32], [first, second]: &Signs, work: &mut [Line<f32>]) {
-                let (whole, rest) = x.as_chunks::<LANES>();
-                let mut tail = [0.0; LANES];
-                tail[..rest.len()].copy_from_slice(rest);
-                let zeros = [0.0; LANES];
-                let size = work.len() * LANES;
-                let data = work.as_mut_ptr().cast::<f32>();
-                let lines = whole.iter().chain([&tail]).chain(std::iter::repeat(&zeros));
-                // SAFETY: `data` has `size` elements, and every offset below is a multiple of the width and less.
-                unsafe {
-                    for (i, (signs, from)) in first.iter().zip(lines).enumerate() {
-                        start(signs, from.as_ptr(), data.add(i * LANES));
-                    }
-                    between(data, size);
-                    for (i, signs) in second.iter().enumerate() {
-                        start(signs, data.add(i * LANES), data.add(i * LANES));
-                    }
-                    between(data, size);
-                }
-
-                /// Signs, and butterflies within a line.
-                #[target_feature(enable = $feature)]
-                unsafe fn start(signs: &Line<f32>, from: *const f32, to: *mut f32) {
-                    // SAFETY: all three are lines.
-                    unsafe {
-                        let signed = |at: usize| $multiply($load(from.add(at)), $load(signs.0.as_ptr().add(at)));
-                        let line = $within(std::array::from_fn(|part| signed(part * $width)));
-                        line.into_iter().enumerate().for_each(|(part, x)| $store(to.add(part * $width), x));
-                    }
-                }
-
-                /// Butterflies between lines; two distances at once while there are two, which moves data half as often.
-                #[target_feature(enable = $feature)]
-                unsafe fn between(data: *mut f32, size: usize) {
-                    let mut distance = LANES;
-                    // SAFETY: the four places are `distance` apart within the next `4 * distance` elements.
-                    unsafe {
-                        while 4 * distance <= size {
-                            for block in (0..size).step_by(4 * distance) {
-                                for at in (block..block + distance).step_by($width) {
-                                    let place = |n: usize| data.add(at + n * distance);
-                                    let (a, b, c, d) =
-                                        ($load(place(0)), $load(place(1)), $load(place(2)), $load(place(3)));
-                                    let (p, q, r, s) = ($add(a, b), $sub(a, b), $add(c, d), $sub(c, d));
-                                    $store(place(0), $add(p, r));
-                                    $store(place(1), $add(q, s));
-                                    $store(place(2), $sub(p, r));
-                                    $store(place(3), $sub(q, s));
-                                }
-                            }
-                            distance *= 4;
-                        }
-                        if 2 * distance <= size {
-                            for at in (0..distance).step_by($width) {
-                                let (a, b) = ($load(data.add(at)), $load(data.add(at + distance)));
-                                $store(data.add(at), $add(a, b));
-                                $store(data.add(at + distance), $sub(a, b));
-                            }
-                        }
-                    }
-                }
-            }
+    macro_rules! for_each_group {
+        ($each:expr) => {
+            for_each_group!($each, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+        };
+        ($each:expr, $($group:literal)*) => {
+            [$($each($group)),*]
         };
     }
 
-    pass!(sse2: "sse2", 4, _mm_loadu_ps, _mm_storeu_ps, _mm_add_ps, _mm_sub_ps, _mm_mul_ps, within_sse2);
-    pass!(avx2: "avx2", 8, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, within_avx2);
+    macro_rules! butterflies {
+        ($groups:ident, $($low:literal $high:literal),*) => {
+            $(
+                let (a, b) = ($groups[$low], $groups[$high]);
+                ($groups[$low], $groups[$high]) = (_mm256_add_ps(a, b), _mm256_sub_ps(a, b));
+            )*
+        };
+    }
 
-    // A butterfly within a register: the lanes swapped, plus the register with every second of them negated.
-
-    #[target_feature(enable = "sse2")]
-    fn within_sse2(x: [__m128; 4]) -> [__m128; 4] {
-        let (odd, upper) = (_mm_setr_ps(0.0, -0.0, 0.0, -0.0), _mm_setr_ps(0.0, 0.0, -0.0, -0.0));
-        let [a, b, c, d] = x.map(|x| {
-            let x = _mm_add_ps(_mm_shuffle_ps::<0b10_11_00_01>(x, x), _mm_xor_ps(x, odd));
-            _mm_add_ps(_mm_shuffle_ps::<0b01_00_11_10>(x, x), _mm_xor_ps(x, upper))
+    /// SAFETY: the processor must have AVX2, and there must be random numbers for all of `x`.
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn pass(x: &[f32], blocks: &[Random], sums: &mut [Group<f32>]) {
+        let wanted = sums.len();
+        for_each_block(x, blocks, |x, random| {
+            let signed = |group: usize| within(_mm256_mul_ps(load(&x[group]), load(&random.before.0[group])));
+            let block = between(for_each_group!(signed));
+            let mut transformed = [[0.0; 8]; GROUPS];
+            for_each_group!(|group: usize| store(&mut transformed[group], block[group]));
+            let block: [__m256; GROUPS] = for_each_group!(|group: usize| {
+                let from = load(&transformed[random.order[group] & (GROUPS - 1)]);
+                // SAFETY: eight integers are as long as a register.
+                let places = unsafe { _mm256_load_si256(random.places.0[group].as_ptr().cast()) };
+                _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.behind.0[group]))
+            });
+            let half = |block: &[__m256], i: usize| _mm256_add_ps(block[i], block[i + block.len() / 2]);
+            let mut keep = |groups: &[__m256]| {
+                sums.iter_mut().zip(groups).for_each(|(sum, &group)| store(sum, _mm256_add_ps(load(sum), group)));
+            };
+            if wanted == 16 {
+                return keep(&block);
+            }
+            let block: [__m256; 8] = std::array::from_fn(|i| half(&block, i));
+            if wanted == 8 {
+                return keep(&block);
+            }
+            let block: [__m256; 4] = std::array::from_fn(|i| half(&block, i));
+            if wanted == 4 {
+                return keep(&block);
+            }
+            keep(&[half(&block, 0), half(&block, 1)]);
         });
-        let [p, q, r, s] = [_mm_add_ps(a, b), _mm_sub_ps(a, b), _mm_add_ps(c, d), _mm_sub_ps(c, d)];
-        [_mm_add_ps(p, r), _mm_add_ps(q, s), _mm_sub_ps(p, r), _mm_sub_ps(q, s)]
+        finish(sums);
+    }
+
+    /// The last transform.
+    #[target_feature(enable = "avx2")]
+    fn finish(sums: &mut [Group<f32>]) {
+        sums.iter_mut().for_each(|sum| store(sum, within(load(sum))));
+        let mut distance = 1;
+        while distance < sums.len() {
+            for part in sums.chunks_exact_mut(2 * distance) {
+                let (low, high) = part.split_at_mut(distance);
+                for (a, b) in low.iter_mut().zip(high) {
+                    let (x, y) = (load(a), load(b));
+                    store(a, _mm256_add_ps(x, y));
+                    store(b, _mm256_sub_ps(x, y));
+                }
+            }
+            distance *= 2;
+        }
     }
 
     #[target_feature(enable = "avx2")]
-    fn within_avx2(x: [__m256; 2]) -> [__m256; 2] {
+    #[inline]
+    fn load(group: &Group<f32>) -> __m256 {
+        // SAFETY: a group is as long as a register.
+        unsafe { _mm256_loadu_ps(group.as_ptr()) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn store(to: &mut Group<f32>, group: __m256) {
+        // SAFETY: a group is as long as a register.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), group) }
+    }
+
+    /// Butterflies of distance 1, 2 and 4: elements swapped, plus the elements with every second one negated.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn within(x: __m256) -> __m256 {
         let odd = _mm256_setr_ps(0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 0.0, -0.0);
         let pairs = _mm256_setr_ps(0.0, 0.0, -0.0, -0.0, 0.0, 0.0, -0.0, -0.0);
         let upper = _mm256_setr_ps(0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0);
-        let [a, b] = x.map(|x| {
-            let x = _mm256_add_ps(_mm256_permute_ps::<0b10_11_00_01>(x), _mm256_xor_ps(x, odd));
-            let x = _mm256_add_ps(_mm256_permute_ps::<0b01_00_11_10>(x), _mm256_xor_ps(x, pairs));
-            _mm256_add_ps(_mm256_permute2f128_ps::<1>(x, x), _mm256_xor_ps(x, upper))
-        });
-        [_mm256_add_ps(a, b), _mm256_sub_ps(a, b)]
+        let x = _mm256_add_ps(_mm256_permute_ps::<0b10_11_00_01>(x), _mm256_xor_ps(x, odd));
+        let x = _mm256_add_ps(_mm256_permute_ps::<0b01_00_11_10>(x), _mm256_xor_ps(x, pairs));
+        _mm256_add_ps(_mm256_permute2f128_ps::<1>(x, x), _mm256_xor_ps(x, upper))
+    }
+
+    /// Butterflies of distance 8, 16, 32 and 64.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn between(mut x: [__m256; GROUPS]) -> [__m256; GROUPS] {
+        butterflies!(x, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15);
+        butterflies!(x, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15);
+        butterflies!(x, 0 4, 1 5, 2 6, 3 7, 8 12, 9 13, 10 14, 11 15);
+        butterflies!(x, 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15);
+        x
     }
 }
 
@@ -262,16 +321,18 @@ mod tests {
     #[test]
     fn every_path_gives_the_same_bits() {
         let mut s = Stream::new(9, 0);
-        for (dims, count) in [(1, 1), (7, 5), (129, 4), (384, 70), (1000, 17), (100, 300)] {
+        for (dims, count) in [(1, 1), (7, 5), (129, 4), (384, 30), (384, 60), (384, 70), (1000, 17), (100, 300)] {
             let functions = Hadamard::new(3, dims, count);
             let x: Vec<f32> = (0..dims).map(|_| s.gaussian() as f32).collect();
             let doubles: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
             let on = |path| {
                 let (mut single, mut double) = (vec![0.0; count], vec![0.0; count]);
-                // Memory that was used before.
-                functions.project(path, &x, &mut vec![Line([7.0; LANES]); 9], &mut single);
-                functions.project(path, &doubles, &mut vec![Line([7.0; LANES]); 9], &mut double);
-                single.iter().zip(&double).for_each(|(a, b)| assert!((a - b).abs() < 1e-4, "{a} is not {b}"));
+                functions.project(path, &x, &mut single);
+                functions.project(path, &doubles, &mut double);
+                single
+                    .iter()
+                    .zip(&double)
+                    .for_each(|(a, b)| assert!((a - b).abs() < 1e-4, "{a} is not {b} {path:?} {dims} {count}"));
                 single.into_iter().chain(double).map(f64::to_bits).collect::<Vec<_>>()
             };
             for path in Path::available() {
@@ -281,14 +342,25 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_keeps_lengths() {
+    fn same_numbers_on_every_machine() {
+        let x: Vec<f32> = (0..200).map(|i| i as f32 / 8.0).collect();
+        let mut out = [0.0; 20];
+        Hadamard::new(42, x.len(), out.len()).project(Path::Plain, &x, &mut out);
+        assert_eq!(
+            [out[0], out[7], out[19]].map(f64::to_bits),
+            [4_642_411_012_347_343_661, 4_640_411_354_034_143_431, 4_635_223_578_934_138_331]
+        );
+    }
+
+    #[test]
+    fn a_block_keeps_its_length() {
         let mut s = Stream::new(11, 0);
-        for dims in [3, 128, 200, 512] {
+        for dims in [3, 100, 128] {
             let x: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
-            let mut out = vec![0.0; padded(dims)];
-            Hadamard::new(5, dims, out.len()).project(Path::Plain, &x, &mut Vec::new(), &mut out);
+            let mut out = vec![0.0; BLOCK];
+            Hadamard::new(5, dims, BLOCK).project(Path::Plain, &x, &mut out);
             let (before, after) = (x.iter().map(|x| x * x).sum::<f64>(), out.iter().map(|y| y * y).sum::<f64>());
-            assert!((after / out.len() as f64 / before - 1.0).abs() < 1e-12, "{before} {after}");
+            assert!((after / BLOCK as f64 / before - 1.0).abs() < 1e-12, "{before} {after}");
         }
     }
 }

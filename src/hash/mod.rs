@@ -49,8 +49,6 @@ pub struct Buckets {
     neighbours: Vec<Neighbour>,
     singles: Vec<f32>,
     doubles: Vec<f64>,
-    single_lines: Vec<hadamard::Line<f32>>,
-    double_lines: Vec<hadamard::Line<f64>>,
     letters: Vec<u32>,
     spread: bits::Spread,
 }

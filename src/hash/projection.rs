@@ -1,7 +1,7 @@
 //! Random projections: Gaussian for l2, Cauchy for l1, both cut into buckets of a width; and Gaussian hyperplanes for
 //! the cosine distance, where only the side counts.
 
-use super::hadamard::{Hadamard, Line};
+use super::hadamard::Hadamard;
 use super::kernel::Matrix;
 use super::path::Path;
 use super::rng::Stream;
@@ -103,7 +103,7 @@ impl Projection {
         let y = &mut out.positions;
         let singles = &mut out.singles;
         match *vector {
-            Vector::F32(x) | Vector::Dense(x) => return self.project_singles(x, &mut out.single_lines, y),
+            Vector::F32(x) | Vector::Dense(x) => return self.project_singles(x, y),
             Vector::Sparse { indices, values, .. } => {
                 if let Linear::Dense(matrix) = &self.linear
                     && indices.len() * SPARSE < self.dims
@@ -119,40 +119,33 @@ impl Projection {
                 singles.clear();
                 singles.extend(x.iter().map(|&x| half(x)));
             }
-            Vector::F64(x) => return self.project_doubles(x, singles, &mut out.single_lines, &mut out.double_lines, y),
+            Vector::F64(x) => return self.project_doubles(x, singles, y),
             _ => {
                 load(vector, &mut out.doubles)?;
-                return self.project_doubles(&out.doubles, singles, &mut out.single_lines, &mut out.double_lines, y);
+                return self.project_doubles(&out.doubles, singles, y);
             }
         }
-        self.project_singles(singles, &mut out.single_lines, y)
+        self.project_singles(singles, y)
     }
 
-    fn project_singles(&self, x: &[f32], lines: &mut Vec<Line<f32>>, y: &mut [f64]) -> Result<()> {
+    fn project_singles(&self, x: &[f32], y: &mut [f64]) -> Result<()> {
         match &self.linear {
             Linear::Dense(matrix) => matrix.multiply(self.path, x, y),
-            Linear::Fast(functions) => functions.project(self.path, x, lines, y),
+            Linear::Fast(functions) => functions.project(self.path, x, y),
         }
         finite(y, x)
     }
 
     /// The same numbers hash alike whatever type carries them: what fits singles is taken as singles.
-    fn project_doubles(
-        &self,
-        x: &[f64],
-        singles: &mut Vec<f32>,
-        single_lines: &mut Vec<Line<f32>>,
-        double_lines: &mut Vec<Line<f64>>,
-        y: &mut [f64],
-    ) -> Result<()> {
+    fn project_doubles(&self, x: &[f64], singles: &mut Vec<f32>, y: &mut [f64]) -> Result<()> {
         if x.iter().all(|&x| f64::from(x as f32) == x) {
             singles.clear();
             singles.extend(x.iter().map(|&x| x as f32));
-            return self.project_singles(singles, single_lines, y);
+            return self.project_singles(singles, y);
         }
         match &self.linear {
             Linear::Dense(matrix) => matrix.multiply_double(self.path, x, y),
-            Linear::Fast(functions) => functions.project(self.path, x, double_lines, y),
+            Linear::Fast(functions) => functions.project(self.path, x, y),
         }
         finite(y, x)
     }

@@ -3,19 +3,21 @@
 use super::call::{Call, pg_function};
 use super::engines;
 use super::image;
-use super::input::{Read, for_each_input};
+use super::input::{Read, for_each_input, prefetch};
+use super::stored;
 use crate::error::{Error, Result};
-use crate::filter::header;
-use crate::filter::{Facts, check_alike, merge};
+use crate::filter::header::{self, View};
+use crate::filter::params::Params;
+use crate::filter::{check_alike, merge};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::Cell;
 
 /// A copy of a filter with one more member.
-fn with_member(filter: &[u64], vector: &Vector) -> Result<Datum> {
-    engines::with(filter, vector, |engine, header| {
-        let image = match header.has_body {
-            true => image::copy(filter),
+fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
+    engines::with(filter, filter.words.len(), vector, |engine| {
+        let image = match filter.header.has_body {
+            true => image::copy(filter.words),
             false => image::empty(&engine.params, &engine.stored, engine.dims, true),
         };
         engine.add(image, vector)?;
@@ -24,8 +26,8 @@ fn with_member(filter: &[u64], vector: &Vector) -> Result<Datum> {
 }
 
 fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
-    let filter = image::read_cached(call, call.required(0))?;
-    with_member(filter, &read(call, 1)?)
+    let filter = stored::whole(call, call.required(0))?;
+    with_member(&filter, &read(call, 1)?)
 }
 for_each_input!(lsbf_add,
     bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
@@ -41,18 +43,22 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
         return Ok(call.arg(0).unwrap_or_else(|| call.null()));
     }
     let vector = read(call, 1)?;
+    prefetch(&vector);
     let prototype = call.arg(2).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
-    let prototype = image::read_cached(call, prototype)?;
+    let prototype = stored::whole(call, prototype)?;
     let Some(state) = call.arg(0) else {
         // A new state may come to lie where another one was.
         CONTAINED.set([(0, 0); CHECKED]);
-        return with_member(prototype, &vector);
+        return with_member(&prototype, &vector);
     };
     let Some(image) = image::state(call, state) else {
-        return with_member(image::read(state)?, &vector);
+        return with_member(&image::read(state)?, &vector);
     };
-    check_prototype(image, prototype)?;
-    engines::add(image, &vector)?;
+    let header = View::new(image)?.header;
+    check_prototype(&View { header, words: image }, &prototype)?;
+    // The parameters are the prototype's, so that the state is free to be changed.
+    let front = View { header, words: prototype.words };
+    engines::with(&front, image.len(), &vector, |engine| engine.add_in(&header, image, &vector))?;
     Ok(state)
 }
 for_each_input!(lsbf_agg_step,
@@ -72,28 +78,31 @@ thread_local! {
 }
 
 /// All rows of a group must come with one prototype: it hashes as the state does, and its members are in the state.
-fn check_prototype(state: &[u64], prototype: &[u64]) -> Result<()> {
-    let (ours, theirs) = (header::header_of(state), header::header_of(prototype));
-    let alike =
-        header::params_of(state) == header::params_of(prototype) && (theirs.dims == 0 || theirs.dims == ours.dims);
-    if alike && (!theirs.has_body || contained(state, prototype, theirs.body_start())) {
+fn check_prototype(state: &View, prototype: &View) -> Result<()> {
+    let (ours, theirs) = (&state.header, &prototype.header);
+    let alike = state.stored() == prototype.stored() && (theirs.dims == 0 || theirs.dims == ours.dims);
+    if alike && (!theirs.has_body || contained(state, prototype)) {
         return Ok(());
     }
-    let detail = check_alike(&Facts::of(state)?.params, ours.dims, &Facts::of(prototype)?.params, theirs.dims);
+    let detail = check_alike(&params(state)?, ours.dims, &params(prototype)?, theirs.dims);
     let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
     Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}")))
 }
 
+fn params(filter: &View) -> Result<Params> {
+    header::decode_params(filter.stored())
+}
+
 /// Whether a state has all the bits of a prototype. Header and member sketch stand for the prototype's content.
-fn contained(state: &[u64], prototype: &[u64], body: usize) -> bool {
-    let start = &header::payload(prototype)[..body * 8 - header::RESERVED];
-    let key = (state.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
+fn contained(state: &View, prototype: &View) -> bool {
+    let start = &header::payload(prototype.words)[..prototype.header.body_start() * 8 - header::RESERVED];
+    let key = (state.words.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
     let slot = (key.0 / 64) % CHECKED;
     let mut checked = CONTAINED.get();
     if checked[slot] == key {
         return true;
     }
-    let all = prototype[body..].iter().zip(&state[body..]).all(|(theirs, ours)| theirs & !ours == 0);
+    let all = prototype.body().iter().zip(state.body()).all(|(theirs, ours)| theirs & !ours == 0);
     if all {
         checked[slot] = key;
         CONTAINED.set(checked);
@@ -107,31 +116,31 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     let theirs = image::read(second)?;
     let state = image::state(call, first);
     let ours = match &state {
-        Some(image) => &**image,
+        Some(image) => View::new(image)?,
         None => image::read(first)?,
     };
-    let (a, b) = (header::header_of(ours), header::header_of(theirs));
-    if header::params_of(ours) != header::params_of(theirs) || a.dims != b.dims {
-        check_alike(&Facts::of(ours)?.params, a.dims, &Facts::of(theirs)?.params, b.dims)?;
+    let (a, b) = (ours.header, theirs.header);
+    let params = params(&ours)?;
+    if ours.stored() != theirs.stored() || a.dims != b.dims {
+        check_alike(&params, a.dims, &header::decode_params(theirs.stored())?, b.dims)?;
     }
     if !b.has_body {
-        return Ok(if a.has_body || a.dims != 0 { image::datum(ours) } else { image::datum(theirs) });
+        return Ok(image::datum(if a.has_body || a.dims != 0 { ours.words } else { theirs.words }));
     }
     if !a.has_body {
-        return Ok(image::datum(theirs));
+        return Ok(image::datum(theirs.words));
     }
-    let params = header::decode_params(header::params_of(ours))?;
     let pause = |_| {
         pgrx::check_for_interrupts!();
     };
     match state {
         Some(image) => {
-            merge(&params, image, theirs, pause);
+            merge(&params, image, theirs.words, pause);
             Ok(first)
         }
         None => {
-            let image = image::copy(ours);
-            merge(&params, image, theirs, pause);
+            let image = image::copy(ours.words);
+            merge(&params, image, theirs.words, pause);
             Ok(image::datum(image))
         }
     }

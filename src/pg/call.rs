@@ -53,8 +53,12 @@ impl Call {
 
     /// Whether this is a transition or combine call of an aggregate, whose first argument is ours to change.
     pub fn in_aggregate(&self) -> bool {
-        // SAFETY: a plain look at the call's context.
-        unsafe { pg_sys::AggCheckCallContext(self.0, std::ptr::null_mut()) != 0 }
+        // SAFETY: a plain look at the call's context, as AggCheckCallContext takes.
+        unsafe {
+            let context = (*self.0).context;
+            !context.is_null()
+                && matches!((*context).type_, pg_sys::NodeTag::T_AggState | pg_sys::NodeTag::T_WindowAggState)
+        }
     }
 
     /// The function's lookup record, which lives as long as the statement; none where the caller made none.

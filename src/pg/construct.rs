@@ -24,6 +24,16 @@ fn symbols(call: &Call, n: usize) -> Result<bool> {
     }
 }
 
+fn fast(call: &Call, n: usize) -> Result<Option<bool>> {
+    match call.text(n) {
+        None => Ok(None),
+        Some("dense") => Ok(Some(false)),
+        Some("hadamard") => Ok(Some(true)),
+        Some(other) => Err(Error::parameter(format!("unknown transform \"{other}\""))
+            .with_hint("the transforms are dense and hadamard")),
+    }
+}
+
 /// What was derived lately. Where the planner cannot make a constant of a call, it is made for every row, and deriving
 /// parameters takes milliseconds.
 type Derived = (Kind, Metric, Spec, Params, u32);
@@ -62,6 +72,7 @@ pg_function!(dsbf_new, |call| {
         bits: call.int8(9),
         votes: call.int4(10),
         symbols: symbols(call, 11)?,
+        fast: fast(call, 12)?,
         ..Spec::default()
     };
     build(Kind::Dsbf, metric(call, 6)?, spec)
@@ -83,6 +94,7 @@ pg_function!(lsbf_new, |call| {
         overflow: call.int4(12),
         robust: call.boolean(13),
         symbols: symbols(call, 14)?,
+        fast: fast(call, 15)?,
         ..Spec::default()
     };
     build(Kind::Lsbf, metric(call, 6)?, spec)
@@ -102,6 +114,7 @@ pg_function!(ilbf_new, |call| {
         bloom_hashes: call.int4(10),
         votes: call.int4(11),
         aligned: call.boolean(12),
+        fast: fast(call, 13)?,
         ..Spec::default()
     };
     build(Kind::Ilbf, metric(call, 6)?, spec)

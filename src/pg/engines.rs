@@ -1,7 +1,7 @@
 //! Engines kept per backend: a filter's functions are expanded once, whatever calls them.
 
 use crate::error::{Code, Error, Result};
-use crate::filter::header::{self, Header};
+use crate::filter::header::{self, View};
 use crate::filter::{Engine, needs_dims};
 use crate::vector::Vector;
 use std::cell::RefCell;
@@ -15,22 +15,14 @@ thread_local! {
     static ENGINES: RefCell<Vec<Engine>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `body` with the engine of a filter. `vector` gives dims where the filter has none yet.
-pub fn with<R>(image: &[u64], vector: &Vector, body: impl FnOnce(&mut Engine, &Header) -> Result<R>) -> Result<R> {
-    ENGINES.with_borrow_mut(|engines| {
-        let (engine, header) = find(engines, image, vector)?;
-        body(engine, &header)
-    })
+/// Runs `body` with the engine of a filter of `words` words. `vector` gives dims where the filter has none yet.
+#[inline]
+pub fn with<R>(front: &View, words: usize, vector: &Vector, body: impl FnOnce(&mut Engine) -> Result<R>) -> Result<R> {
+    ENGINES.with_borrow_mut(|engines| body(find(engines, front, words, vector)?))
 }
 
-/// Adds a member to a filter with a body.
-pub fn add(image: &mut [u64], vector: &Vector) -> Result<()> {
-    ENGINES.with_borrow_mut(|engines| find(engines, image, vector)?.0.add(image, vector))
-}
-
-fn find<'a>(engines: &'a mut Vec<Engine>, image: &[u64], vector: &Vector) -> Result<(&'a mut Engine, Header)> {
-    let header = header::header_of(image);
-    let stored = header::params_of(image);
+fn find<'a>(engines: &'a mut Vec<Engine>, front: &View, words: usize, vector: &Vector) -> Result<&'a mut Engine> {
+    let (header, stored) = (&front.header, front.stored());
     let dims = match header.dims {
         0 => dims_of(stored, vector)?,
         dims => dims,
@@ -44,10 +36,10 @@ fn find<'a>(engines: &'a mut Vec<Engine>, image: &[u64], vector: &Vector) -> Res
         }
     }
     let engine = engines.last_mut().expect("one was just found or pushed");
-    if image.len() != header::image_words(&engine.params, stored.len(), header.has_body) {
+    if words != header::image_words(&engine.params, stored.len(), header.has_body) {
         return Err(Error::new(Code::Binary, "not a valid filter: its length does not fit its parameters"));
     }
-    Ok((engine, header))
+    Ok(engine)
 }
 
 fn dims_of(stored: &[u8], vector: &Vector) -> Result<u32> {

@@ -2,9 +2,8 @@
 
 use super::call::Call;
 use crate::error::Result;
-use crate::filter::header::{self, RESERVED};
+use crate::filter::header::{self, RESERVED, View};
 use crate::filter::params::Params;
-use crate::hash::mix::{mix, reduce};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, varatt_is_4b_u, varsize_any};
 
@@ -51,21 +50,20 @@ pub fn from_payload<'a>(payload: &[u8]) -> Result<&'a mut [u64]> {
     Ok(image)
 }
 
-/// The words of a filter that is not toasted.
-fn words<'a>(pointer: *const u64) -> Result<&'a [u64]> {
+/// A filter that is not toasted.
+#[inline]
+pub fn view<'a>(pointer: *const u64) -> Result<View<'a>> {
     // SAFETY: a plain varlena starts with its size; the type's alignment is double.
-    let image = unsafe {
+    View::new(unsafe {
         let size = varsize_any(pointer.cast());
         std::slice::from_raw_parts(pointer, size / 8)
-    };
-    header::check_start(image)?;
-    Ok(image)
+    })
 }
 
-/// The words of a filter, detoasted if need be into the current memory context.
-pub fn read<'a>(datum: Datum) -> Result<&'a [u64]> {
-    // SAFETY: the argument is a datum of type lsbf.
-    words(unsafe { pg_sys::pg_detoast_datum(datum.cast_mut_ptr()) }.cast())
+/// A filter, detoasted if need be into the current memory context.
+#[inline]
+pub fn read<'a>(datum: Datum) -> Result<View<'a>> {
+    view(super::input::detoasted(datum).cast())
 }
 
 /// The words of an aggregate's state, to be changed in place; none where it is not ours or not plain.
@@ -77,95 +75,5 @@ pub fn state<'a>(call: &Call, datum: Datum) -> Option<&'a mut [u64]> {
             return None;
         }
         Some(std::slice::from_raw_parts_mut(pointer, varsize_any(pointer.cast()) / 8))
-    }
-}
-
-/// Most filters a statement keeps detoasted, and their bytes.
-const KEPT: usize = 256;
-const KEPT_BYTES: usize = 64 << 20;
-
-/// Detoasted filters of one function in one statement.
-struct Kept {
-    entries: [(pg_sys::varatt_external, *const u64); KEPT],
-    count: usize,
-    bytes: usize,
-    /// The entry used last.
-    last: usize,
-    draws: u64,
-}
-
-impl Kept {
-    /// Looks first at the entry used last and the ones behind it: a filter is asked many times, or all are in turn.
-    fn find(&mut self, toast: &pg_sys::varatt_external) -> Option<*const u64> {
-        let places = (0..self.count).map(|i| (self.last + i) % self.count);
-        self.last = places.into_iter().find(|&at| same(&self.entries[at].0, toast))?;
-        Some(self.entries[self.last].1)
-    }
-
-    /// Makes room for one more, at random: of filters asked in turn, the oldest is the one that is needed next. The one
-    /// used last stays, as the same call may still read it.
-    unsafe fn make_room(&mut self, size: usize) {
-        while self.count > 1 && (self.count == KEPT || self.bytes + size > KEPT_BYTES) {
-            self.draws += 1;
-            let at = (self.last + 1 + reduce(mix(0, self.draws), self.count as u64 - 1) as usize) % self.count;
-            let (old, pointer) = self.entries[at];
-            self.count -= 1;
-            self.entries[at] = self.entries[self.count];
-            if self.last == self.count {
-                self.last = at;
-            }
-            self.bytes -= old.va_rawsize as usize;
-            // SAFETY: it was detoasted by `read_cached`.
-            unsafe { pg_sys::pfree(pointer.cast_mut().cast()) };
-        }
-    }
-
-    fn push(&mut self, toast: pg_sys::varatt_external, pointer: *const u64) {
-        self.entries[self.count] = (toast, pointer);
-        self.last = self.count;
-        self.count += 1;
-        self.bytes += toast.va_rawsize as usize;
-    }
-}
-
-fn toast_pointer(datum: Datum) -> Option<pg_sys::varatt_external> {
-    let pointer: *const pg_sys::varattrib_1b_e = datum.cast_mut_ptr();
-    // SAFETY: the tag is read only where the first byte says that this is an external value.
-    unsafe {
-        if !pgrx::varlena::varatt_is_1b_e(pointer.cast())
-            || u32::from((*pointer).va_tag) != pg_sys::vartag_external::VARTAG_ONDISK
-        {
-            return None;
-        }
-        Some((&raw const (*pointer).va_data).cast::<pg_sys::varatt_external>().read_unaligned())
-    }
-}
-
-fn same(a: &pg_sys::varatt_external, b: &pg_sys::varatt_external) -> bool {
-    (a.va_valueid, a.va_toastrelid, a.va_rawsize, a.va_extinfo)
-        == (b.va_valueid, b.va_toastrelid, b.va_rawsize, b.va_extinfo)
-}
-
-/// The words of a filter; a stored one is detoasted once a statement.
-pub fn read_cached(call: &Call, datum: Datum) -> Result<&[u64]> {
-    let (Some(toast), Some(lookup)) = (toast_pointer(datum), call.lookup()) else {
-        return read(datum);
-    };
-    // SAFETY: fn_extra is ours alone, zeroed or a `Kept` made here; both live in fn_mcxt.
-    unsafe {
-        let lookup = &mut *lookup.as_ptr();
-        if lookup.fn_extra.is_null() {
-            lookup.fn_extra = pg_sys::MemoryContextAllocZero(lookup.fn_mcxt, size_of::<Kept>());
-        }
-        let kept = &mut *lookup.fn_extra.cast::<Kept>();
-        if let Some(pointer) = kept.find(&toast) {
-            return words(pointer);
-        }
-        kept.make_room(toast.va_rawsize as usize);
-        let before = pg_sys::MemoryContextSwitchTo(lookup.fn_mcxt);
-        let pointer: *const u64 = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast();
-        pg_sys::MemoryContextSwitchTo(before);
-        kept.push(toast, pointer);
-        words(pointer)
     }
 }

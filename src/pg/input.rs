@@ -4,18 +4,36 @@ use super::call::Call;
 pub use super::pgvector::{halfvec, sparsevec, vector};
 use crate::error::{Error, Result};
 use crate::hash::minhash::text_element;
+use crate::prefetch::prefetch_bytes;
 use crate::vector::Vector;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::varlena::{vardata_any, varsize_any_exhdr};
+use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any_exhdr};
 
 /// How an argument of one SQL type becomes a vector that lives as long as the call.
 pub type Read = for<'a> fn(&'a Call, usize) -> Result<Vector<'a>>;
+
+/// Has a vector on its way into the cache while the filter is looked up.
+#[inline]
+pub fn prefetch(vector: &Vector) {
+    vector.extent().into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
+}
+
+/// A varlena with a four-byte header: itself where it is one, else detoasted into the current memory context. Most are,
+/// and a call of PostgreSQL from Rust costs as much as reading a short vector.
+#[inline]
+pub fn detoasted(datum: Datum) -> *mut pg_sys::varlena {
+    let value = datum.cast_mut_ptr();
+    // SAFETY: the datum is a varlena.
+    unsafe { if varatt_is_4b_u(value) { value } else { pg_sys::pg_detoast_datum(value) } }
+}
 
 /// The bytes behind a varlena's header, in place unless it is toasted.
 fn bytes<'a>(datum: Datum) -> &'a [u8] {
     // SAFETY: the datum is a varlena; the result lives in the tuple or in the current memory context.
     unsafe {
-        let plain = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        let value = datum.cast_mut_ptr();
+        let is_plain = varatt_is_4b_u(value) || varatt_is_1b(value) && !varatt_is_1b_e(value);
+        let plain = if is_plain { value } else { pg_sys::pg_detoast_datum_packed(value) };
         std::slice::from_raw_parts(vardata_any(plain).cast(), varsize_any_exhdr(plain))
     }
 }
@@ -87,7 +105,7 @@ unsafe fn data(array: *const pg_sys::ArrayType) -> *const u8 {
 fn array(datum: Datum) -> Result<*const pg_sys::ArrayType> {
     // SAFETY: the datum is an array; detoasting gives an aligned one with a four-byte header.
     unsafe {
-        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        let array = detoasted(datum).cast::<pg_sys::ArrayType>();
         if (*array).ndim > 1 {
             return Err(Error::data(format!("expected an array of one dimension, not {}", (*array).ndim)));
         }

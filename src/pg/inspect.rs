@@ -1,16 +1,23 @@
 //! What a filter says about itself.
 
 use super::call::{self, Call, float8, int8, pg_function};
-use super::image;
+use super::stored;
 use crate::error::{Error, Result};
+use crate::filter::header::{self, View};
 use crate::filter::params::{Family, Kind, check_theta, shown};
 use crate::filter::sketch;
-use crate::filter::{self, Facts, check_alike, dsbf, header};
+use crate::filter::{self, Facts, check_alike, dsbf};
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
 
+/// What is known of a filter; its bits are read only where that cannot be told without.
 fn facts(call: &Call, n: usize) -> Result<Facts> {
-    Facts::of(image::read_cached(call, call.required(n))?)
+    let datum = call.required(n);
+    let (front, words) = stored::front(datum)?;
+    Facts::of_front(&front, words, |params| {
+        let verify = &stored::whole(call, datum)?.body()[params.array_words() as usize..];
+        Ok(verify.iter().map(|word| u64::from(word.count_ones())).sum())
+    })
 }
 
 fn theta(call: &Call, n: usize, facts: &Facts) -> Result<f64> {
@@ -33,8 +40,14 @@ fn votes(facts: &Facts) -> u32 {
     }
 }
 
-pg_function!(lsbf_kind, |call| Ok(call::text(facts(call, 0)?.params.kind.name())));
-pg_function!(lsbf_members, |call| Ok(int8(facts(call, 0)?.members)));
+pg_function!(lsbf_kind, |call| {
+    let (front, _) = stored::front(call.required(0))?;
+    Ok(call::text(header::decode_params(front.stored())?.kind.name()))
+});
+pg_function!(lsbf_members, |call| {
+    let (front, _) = stored::front(call.required(0))?;
+    Ok(int8(if front.header.has_body { sketch::estimate(front.sketch()) } else { 0 }))
+});
 pg_function!(lsbf_fpr, |call| {
     let facts = facts(call, 0)?;
     Ok(float8(false_positives(&facts, theta(call, 1, &facts)?)))
@@ -50,20 +63,17 @@ pg_function!(lsbf_fnr, |call| {
 
 // From the member sketches: the bits would count near members of two filters as common ones.
 pg_function!(lsbf_overlap, |call| {
-    let (x, y) = (image::read_cached(call, call.required(0))?, image::read_cached(call, call.required(1))?);
-    let (a, b) = (Facts::of(x)?, Facts::of(y)?);
-    check_alike(&a.params, a.dims, &b.params, b.dims)?;
-    if a.ones == 0 || b.ones == 0 {
+    let ((a, _), (b, _)) = (stored::front(call.required(0))?, stored::front(call.required(1))?);
+    let params = |front: &View| header::decode_params(front.stored());
+    check_alike(&params(&a)?, a.header.dims, &params(&b)?, b.header.dims)?;
+    if !a.header.has_body || !b.header.has_body {
         return Ok(float8(0.0));
     }
-    let members = |image| {
-        let header = header::header_of(image);
-        &image[header.words()..header.body_start()]
-    };
     let mut union = [0; sketch::WORDS];
-    union.copy_from_slice(members(x));
-    sketch::merge(&mut union, members(y));
-    Ok(float8(bloom::overlap(a.members as f64, b.members as f64, sketch::estimate(&union) as f64)))
+    union.copy_from_slice(a.sketch());
+    sketch::merge(&mut union, b.sketch());
+    let [a, b, union] = [a.sketch(), b.sketch(), &union].map(|sketch| sketch::estimate(sketch) as f64);
+    Ok(float8(bloom::overlap(a, b, union)))
 });
 
 /// lsbf_info: one row with everything.

@@ -36,7 +36,7 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
 pg_function!(lsbf_in, lsbf_in);
 
 fn lsbf_out(call: &Call) -> Result<Datum> {
-    let payload = header::payload(image::read(call.required(0))?);
+    let payload = header::payload(image::read(call.required(0))?.words);
     let size = base64::encoded_len(payload.len(), true).ok_or_else(|| Error::too_large("filter is too large"))?;
     // SAFETY: one byte more than the text, for its end.
     unsafe {
@@ -62,7 +62,7 @@ pg_function!(lsbf_recv, lsbf_recv);
 
 /// The filter as bytea; also what is sent.
 fn to_bytea(call: &Call) -> Result<Datum> {
-    let payload = header::payload(image::read(call.required(0))?);
+    let payload = header::payload(image::read(call.required(0))?.words);
     // SAFETY: the varlena is as long as its header and the payload.
     unsafe {
         let bytea = pg_sys::palloc(payload.len() + 4).cast::<u8>();
@@ -87,7 +87,7 @@ pg_function!(lsbf_from_bytea, from_bytea);
 /// Equal filters have equal bytes; the order is that of the bytes, which means nothing but lets DISTINCT and sorting work.
 fn compare(call: &Call) -> Result<Ordering> {
     let (a, b) = (image::read(call.required(0))?, image::read(call.required(1))?);
-    Ok(header::payload(a).cmp(header::payload(b)))
+    Ok(header::payload(a.words).cmp(header::payload(b.words)))
 }
 pg_function!(lsbf_eq, |call| compare(call).map(|o| boolean(o.is_eq())));
 pg_function!(lsbf_ne, |call| compare(call).map(|o| boolean(o.is_ne())));
@@ -98,7 +98,7 @@ pg_function!(lsbf_ge, |call| compare(call).map(|o| boolean(o.is_ge())));
 pg_function!(lsbf_cmp, |call| compare(call).map(|o| Datum::from(o as i32)));
 
 fn hash(call: &Call, seed: u64) -> Result<u64> {
-    Ok(xxhash_rust::xxh3::xxh3_64_with_seed(header::payload(image::read(call.required(0))?), seed))
+    Ok(xxhash_rust::xxh3::xxh3_64_with_seed(header::payload(image::read(call.required(0))?.words), seed))
 }
 pg_function!(lsbf_hash, |call| Ok(Datum::from(hash(call, 0)? as i32)));
 pg_function!(lsbf_hash_extended, |call| {

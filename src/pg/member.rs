@@ -2,16 +2,52 @@
 
 use super::call::{Call, boolean, float8, int4};
 use super::engines;
-use super::image;
-use super::input::{Read, for_each_input};
+use super::input::{Read, for_each_input, prefetch};
+use super::stored::{Filter, open};
 use crate::error::Result;
+use crate::filter::Engine;
+use crate::filter::bits::Body;
+use crate::filter::header::Header;
+use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 
-fn member(call: &Call, read: Read) -> Result<Datum> {
-    let image = image::read_cached(call, call.required(0))?;
+/// What can be asked of a filter, wherever its words are.
+trait Question {
+    type Answer;
+
+    fn ask<B>(self, engine: &mut Engine, header: &Header, body: &B, vector: &Vector) -> Result<Self::Answer>
+    where
+        B: Body + ?Sized;
+}
+
+#[inline]
+fn answer<Q: Question>(call: &Call, read: Read, question: Q) -> Result<Q::Answer> {
     let vector = read(call, 1)?;
-    let theta = call.float8(2).unwrap_or(1.0);
-    engines::with(image, &vector, |engine, _| engine.member(image, &vector, theta)).map(boolean)
+    prefetch(&vector);
+    match open(call, call.required(0))? {
+        Filter::Whole(image) => engines::with(&image, image.words.len(), &vector, |engine| {
+            question.ask(engine, &image.header, image.body(), &vector)
+        }),
+        Filter::Parts(parts) => engines::with(&parts.front, parts.words, &vector, |engine| {
+            question.ask(engine, &parts.front.header, &parts, &vector)
+        }),
+    }
+}
+
+struct Member(f64);
+impl Question for Member {
+    type Answer = bool;
+
+    fn ask<B>(self, engine: &mut Engine, header: &Header, body: &B, vector: &Vector) -> Result<bool>
+    where
+        B: Body + ?Sized,
+    {
+        engine.member_in(header, body, vector, self.0)
+    }
+}
+
+fn member(call: &Call, read: Read) -> Result<Datum> {
+    answer(call, read, Member(call.float8(2).unwrap_or(1.0))).map(boolean)
 }
 for_each_input!(member,
     bits => approx_member_bit, bytea => approx_member_bytea, float4s => approx_member_real,
@@ -20,11 +56,20 @@ for_each_input!(member,
     vector => approx_member_vector, halfvec => approx_member_halfvec, sparsevec => approx_member_sparsevec,
 );
 
+struct Votes(f64);
+impl Question for Votes {
+    type Answer = u32;
+
+    fn ask<B>(self, engine: &mut Engine, header: &Header, body: &B, vector: &Vector) -> Result<u32>
+    where
+        B: Body + ?Sized,
+    {
+        engine.votes_in(header, body, vector, self.0)
+    }
+}
+
 fn votes(call: &Call, read: Read) -> Result<Datum> {
-    let image = image::read_cached(call, call.required(0))?;
-    let vector = read(call, 1)?;
-    let theta = call.float8(2).unwrap_or(1.0);
-    engines::with(image, &vector, |engine, _| engine.votes(image, &vector, theta)).map(int4)
+    answer(call, read, Votes(call.float8(2).unwrap_or(1.0))).map(int4)
 }
 for_each_input!(votes,
     bits => approx_votes_bit, bytea => approx_votes_bytea, float4s => approx_votes_real,
@@ -33,11 +78,20 @@ for_each_input!(votes,
     vector => approx_votes_vector, halfvec => approx_votes_halfvec, sparsevec => approx_votes_sparsevec,
 );
 
+struct Distance;
+impl Question for Distance {
+    type Answer = Option<f64>;
+
+    fn ask<B>(self, engine: &mut Engine, header: &Header, body: &B, vector: &Vector) -> Result<Option<f64>>
+    where
+        B: Body + ?Sized,
+    {
+        engine.distance_in(header, body, vector)
+    }
+}
+
 fn distance(call: &Call, read: Read) -> Result<Datum> {
-    let image = image::read_cached(call, call.required(0))?;
-    let vector = read(call, 1)?;
-    let found = engines::with(image, &vector, |engine, _| engine.distance(image, &vector))?;
-    Ok(found.map_or_else(|| call.null(), float8))
+    Ok(answer(call, read, Distance)?.map_or_else(|| call.null(), float8))
 }
 for_each_input!(distance,
     bits => approx_distance_bit, bytea => approx_distance_bytea, float4s => approx_distance_real,

@@ -12,6 +12,7 @@ pub mod io;
 pub mod member;
 pub mod pgvector;
 pub mod planner;
+pub mod stored;
 #[cfg(feature = "pg_test")]
 mod tests;
 

@@ -3,7 +3,7 @@
 use super::call::Call;
 use crate::error::{Code, Error, Result};
 use crate::vector::Vector;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::Datum;
 use pgrx::varlena::varsize_any;
 
 /// `vector` and `halfvec`: the elements follow. See pgvector's src/vector.h and src/halfvec.h.
@@ -28,7 +28,7 @@ fn parts<'a, T>(datum: Datum, type_name: &str) -> Result<(&'a T, &'a [u8])> {
     // SAFETY: the datum is a varlena; detoasted, it has a four-byte header and the alignment of an integer. It lives in
     // the tuple or in the current memory context. The fixed part is looked at only where the value is that long.
     unsafe {
-        let value = pg_sys::pg_detoast_datum(datum.cast_mut_ptr());
+        let value = super::input::detoasted(datum);
         let behind = varsize_any(value).checked_sub(size_of::<T>()).ok_or_else(|| invalid(type_name))?;
         Ok((&*value.cast::<T>(), std::slice::from_raw_parts(value.cast::<u8>().add(size_of::<T>()), behind)))
     }

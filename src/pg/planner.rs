@@ -33,7 +33,7 @@ unsafe fn constant(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::Li
 /// What is known of a call's filter.
 unsafe fn constant_filter(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List) -> Option<Facts> {
     // SAFETY: `args` are the arguments of the function this support function belongs to, a filter first.
-    unsafe { Facts::of(image::read(constant(root, args, 0)?).ok()?).ok() }
+    unsafe { Facts::of(image::read(constant(root, args, 0)?).ok()?.words).ok() }
 }
 
 /// The theta of a call; 1 where it is not known or not allowed.

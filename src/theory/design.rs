@@ -4,12 +4,15 @@ use super::{LAMBDA, balance, binomial, bloom, collision, lsbf};
 use crate::error::{Error, Result};
 use crate::filter::dsbf::threshold;
 use crate::filter::params::{Family, Kind, Metric, Params, check_dims, in_range, shown};
+use crate::hash::projection_work;
 use crate::limits;
 
 /// What a user may say; everything else is derived.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spec {
     pub symbols: bool,
+    /// Whether projections are made by fast transforms; chosen where nothing is said.
+    pub fast: Option<bool>,
     pub dims: Option<i64>,
     pub capacity: Option<i64>,
     pub near: Option<f64>,
@@ -108,9 +111,30 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
         Kind::Lsbf => design_lsbf(&mut params, spec)?,
         Kind::Ilbf => design_ilbf(&mut params, spec)?,
     }
+    choose_transform(&mut params, spec, dims)?;
     params.validate()?;
     crate::hash::check_expansion(&params, dims)?;
     Ok((params, dims))
+}
+
+/// Fast transforms where they save work and dims are known. Very long vectors are mostly sparse ones, of which a dense
+/// matrix needs only a few columns.
+fn choose_transform(params: &mut Params, spec: &Spec, dims: u32) -> Result<()> {
+    let Some(fast) = params.family.fast() else {
+        return match spec.fast {
+            None => Ok(()),
+            Some(_) => Err(Error::parameter(format!("transform has no meaning for {}", params.metric.name()))
+                .with_hint("transform chooses how vectors are projected for l2 and cosine")),
+        };
+    };
+    let chosen = Params { family: fast, ..params.clone() };
+    let saves = || {
+        (1..=limits::MAX_FAST_DIMS).contains(&dims) && projection_work(&chosen, dims) < projection_work(params, dims)
+    };
+    if spec.fast.unwrap_or_else(saves) {
+        *params = chosen;
+    }
+    Ok(())
 }
 
 /// Where nothing is said about far: a little less than what unrelated vectors have, or, where distances have no upper

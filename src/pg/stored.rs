@@ -1,0 +1,285 @@
+//! Filters that lie in a TOAST table. A statement that asks one many times reads it once and keeps it; one that asks it
+//! once reads only the chunks it touches.
+
+use super::call::Call;
+use super::image;
+use crate::error::Result;
+use crate::filter::bits::Body;
+use crate::filter::header::{FRONT, Header, RESERVED, View};
+use crate::hash::mix::{mix, reduce};
+use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena::{vardata_any, varsize_any_exhdr};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::MaybeUninit;
+
+/// A filter to be asked.
+pub enum Filter<'a> {
+    Whole(View<'a>),
+    Parts(Parts<'a>),
+}
+
+/// Most filters a statement remembers, and bytes of those it keeps.
+const REMEMBERED: usize = 256;
+const KEPT_BYTES: usize = 64 << 20;
+/// Smaller filters are read whole at once: that takes no longer than a few chunks do.
+const PARTS_FROM: usize = 128 << 10;
+/// Asking a filter by parts costs about as much as reading so many bytes of it.
+const PARTS_COST: usize = 512 << 10;
+
+/// A stored filter that a statement met.
+#[derive(Clone, Copy)]
+struct Met {
+    toast: pg_sys::varatt_external,
+    /// All of it with its header, once it was read.
+    whole: *const u64,
+    header: MaybeUninit<Header>,
+    /// How often it was asked by parts.
+    asked: usize,
+}
+
+impl Met {
+    /// SAFETY: it must have been read whole.
+    #[inline]
+    unsafe fn view<'a>(&self) -> View<'a> {
+        // SAFETY: the header was stored with the words, as many as the value has.
+        unsafe {
+            let words = std::slice::from_raw_parts(self.whole, self.toast.va_rawsize as usize / 8);
+            View { header: self.header.assume_init(), words }
+        }
+    }
+}
+
+/// The stored filters that one function met in one statement. It lies in fn_extra, zeroed at first.
+struct Memory {
+    entries: [Met; REMEMBERED],
+    count: usize,
+    bytes: usize,
+    /// The entry used last.
+    last: usize,
+    draws: u64,
+}
+
+impl Memory {
+    /// Looks first at the entry used last and the ones behind it: a filter is asked many times, or all are in turn.
+    fn find(&mut self, toast: &pg_sys::varatt_external) -> Option<&mut Met> {
+        let places = (self.last..self.count).chain(0..self.last);
+        self.last = places.into_iter().find(|&at| same(&self.entries[at].toast, toast))?;
+        Some(&mut self.entries[self.last])
+    }
+
+    /// Remembers one more. Which one is forgotten is left to chance: of filters asked in turn, the oldest is the one that
+    /// is needed next.
+    unsafe fn push(&mut self, toast: pg_sys::varatt_external) {
+        if self.count == REMEMBERED {
+            let at = self.draw();
+            // SAFETY: as asked of the caller.
+            unsafe { self.drop_whole(at) };
+            self.count -= 1;
+            self.entries[at] = self.entries[self.count];
+        }
+        self.entries[self.count] = Met { toast, whole: std::ptr::null(), header: MaybeUninit::uninit(), asked: 0 };
+        self.last = self.count;
+        self.count += 1;
+    }
+
+    /// An entry other than the one used last, which the same call may still read.
+    fn draw(&mut self) -> usize {
+        self.draws += 1;
+        (self.last + 1 + reduce(mix(0, self.draws), self.count as u64 - 1) as usize) % self.count
+    }
+
+    unsafe fn drop_whole(&mut self, at: usize) {
+        let met = &mut self.entries[at];
+        if !met.whole.is_null() {
+            self.bytes -= met.toast.va_rawsize as usize;
+            // SAFETY: it was detoasted by `keep`, and nobody reads it any more.
+            unsafe { pg_sys::pfree(met.whole.cast_mut().cast()) };
+            met.whole = std::ptr::null();
+        }
+    }
+
+    /// Whether the filter used last should now be read whole: the second time where there is room for it, else when it
+    /// was asked so often that reading it would have cost no more.
+    fn is_worth_keeping(&self) -> bool {
+        let met = &self.entries[self.last];
+        let size = met.toast.va_rawsize as usize;
+        size < PARTS_FROM || met.asked > 0 && self.bytes + size <= KEPT_BYTES || met.asked > size / PARTS_COST
+    }
+
+    /// Reads the filter used last and keeps it, in the memory of the statement.
+    unsafe fn keep<'a>(&mut self, datum: Datum, context: pg_sys::MemoryContext) -> Result<View<'a>> {
+        let size = self.entries[self.last].toast.va_rawsize as usize;
+        while self.bytes > 0 && self.bytes + size > KEPT_BYTES {
+            let at = self.draw();
+            // SAFETY: the entry is not the one used last.
+            unsafe { self.drop_whole(at) };
+        }
+        // SAFETY: the datum is a filter; the context lives as long as this memory.
+        let whole = unsafe {
+            let before = pg_sys::MemoryContextSwitchTo(context);
+            let whole: *const u64 = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast();
+            pg_sys::MemoryContextSwitchTo(before);
+            whole
+        };
+        let view = image::view(whole)?;
+        let met = &mut self.entries[self.last];
+        (met.whole, met.header) = (whole, MaybeUninit::new(view.header));
+        self.bytes += size;
+        Ok(view)
+    }
+}
+
+fn same(a: &pg_sys::varatt_external, b: &pg_sys::varatt_external) -> bool {
+    (a.va_valueid, a.va_toastrelid, a.va_rawsize, a.va_extinfo)
+        == (b.va_valueid, b.va_toastrelid, b.va_rawsize, b.va_extinfo)
+}
+
+#[inline]
+fn toast_pointer(datum: Datum) -> Option<pg_sys::varatt_external> {
+    let pointer: *const pg_sys::varattrib_1b_e = datum.cast_mut_ptr();
+    // SAFETY: the tag is read only where the first byte says that this is an external value.
+    unsafe {
+        if !pgrx::varlena::varatt_is_1b_e(pointer.cast())
+            || u32::from((*pointer).va_tag) != pg_sys::vartag_external::VARTAG_ONDISK
+        {
+            return None;
+        }
+        Some((&raw const (*pointer).va_data).cast::<pg_sys::varatt_external>().read_unaligned())
+    }
+}
+
+/// Parts of a compressed value cannot be read without what comes before them.
+fn is_compressed(toast: &pg_sys::varatt_external) -> bool {
+    const SIZE_BITS: u32 = 30;
+    toast.va_extinfo & ((1 << SIZE_BITS) - 1) < toast.va_rawsize as u32 - RESERVED as u32
+}
+
+/// A filter to be asked: whole where it is at hand or worth reading, else by parts.
+#[inline]
+pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
+    match toast_pointer(datum) {
+        Some(toast) => open_stored(call, datum, toast, true),
+        None => image::read(datum).map(Filter::Whole),
+    }
+}
+
+/// All words of a filter; a stored one is read once a statement.
+pub fn whole<'a>(call: &'a Call, datum: Datum) -> Result<View<'a>> {
+    let Some(toast) = toast_pointer(datum) else { return image::read(datum) };
+    match open_stored(call, datum, toast, false)? {
+        Filter::Whole(view) => Ok(view),
+        Filter::Parts(_) => image::read(datum),
+    }
+}
+
+fn open_stored<'a>(call: &'a Call, datum: Datum, toast: pg_sys::varatt_external, by_parts: bool) -> Result<Filter<'a>> {
+    let Some(lookup) = call.lookup() else { return image::read(datum).map(Filter::Whole) };
+    // SAFETY: fn_extra is ours alone, zeroed or a `Memory` made here; both live in fn_mcxt.
+    unsafe {
+        let lookup = &mut *lookup.as_ptr();
+        if lookup.fn_extra.is_null() {
+            lookup.fn_extra = pg_sys::MemoryContextAllocZero(lookup.fn_mcxt, size_of::<Memory>());
+        }
+        let memory = &mut *lookup.fn_extra.cast::<Memory>();
+        match memory.find(&toast) {
+            Some(met) if !met.whole.is_null() => return Ok(Filter::Whole(met.view())),
+            Some(_) => {}
+            None => memory.push(toast),
+        }
+        if !by_parts || is_compressed(&toast) || memory.is_worth_keeping() {
+            return memory.keep(datum, lookup.fn_mcxt).map(Filter::Whole);
+        }
+        memory.entries[memory.last].asked += 1;
+    }
+    Parts::open(datum, &toast).map(Filter::Parts)
+}
+
+/// The words before the bits, and the number of all words: read without the rest where that is possible.
+pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
+    match toast_pointer(datum) {
+        Some(toast) if !is_compressed(&toast) => Ok((front_of(datum)?, toast.va_rawsize as usize / 8)),
+        _ => image::read(datum).map(|view| (view, view.words.len())),
+    }
+}
+
+fn front_of<'a>(datum: Datum) -> Result<View<'a>> {
+    let front = image::allocate(FRONT / 8);
+    let read = fetch(datum, 0, FRONT - RESERVED);
+    // SAFETY: a slice is not longer than was asked for.
+    unsafe {
+        let to = front.as_mut_ptr().cast::<u8>().add(RESERVED);
+        std::ptr::copy_nonoverlapping(read.as_ptr(), to, read.len());
+    }
+    View::new(&front[..(RESERVED + read.len()) / 8])
+}
+
+/// Bytes of a stored value, counted behind its length word; fewer at its end. They live in the row's memory.
+fn fetch<'a>(datum: Datum, offset: usize, length: usize) -> &'a [u8] {
+    // SAFETY: the datum is a toasted value that is not compressed; a value has less than 1 GB.
+    unsafe {
+        let slice = pg_sys::detoast_attr_slice(datum.cast_mut_ptr(), offset as i32, length as i32);
+        std::slice::from_raw_parts(vardata_any(slice).cast(), varsize_any_exhdr(slice))
+    }
+}
+
+/// Words fetched at once: a chunk of a TOAST table has four times as many.
+const BLOCK: usize = 64;
+/// Blocks fetched before the whole filter is read instead: a wide theta may touch a large part of it.
+const MOST_BLOCKS: usize = 64;
+
+/// A stored filter, of which only what is asked for is read.
+pub struct Parts<'a> {
+    pub front: View<'a>,
+    /// Words of the whole filter.
+    pub words: usize,
+    datum: Datum,
+    /// The block fetched last, by its number.
+    block: RefCell<(usize, &'a mut [u64])>,
+    fetched: Cell<usize>,
+    whole: OnceCell<&'a [u64]>,
+}
+
+impl Parts<'_> {
+    fn open(datum: Datum, toast: &pg_sys::varatt_external) -> Result<Self> {
+        Ok(Parts {
+            front: front_of(datum)?,
+            words: toast.va_rawsize as usize / 8,
+            datum,
+            block: RefCell::new((usize::MAX, image::allocate(BLOCK))),
+            fetched: Cell::new(0),
+            whole: OnceCell::new(),
+        })
+    }
+
+    /// Fetches the block of a word, if it is not the one fetched last.
+    fn turn_to(&self, number: usize) {
+        let (last, words) = &mut *self.block.borrow_mut();
+        if *last == number {
+            return;
+        }
+        self.fetched.set(self.fetched.get() + 1);
+        let start = (self.front.header.body_start() + number * BLOCK) * 8 - RESERVED;
+        let bytes = fetch(self.datum, start, BLOCK * 8);
+        words.fill(0);
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        *last = number;
+        // SAFETY: the bytes lie behind the head of the slice that was just fetched.
+        unsafe { pg_sys::pfree(bytes.as_ptr().cast_mut().sub(RESERVED).cast()) };
+    }
+}
+
+impl Body for Parts<'_> {
+    fn word(&self, at: usize) -> u64 {
+        if self.fetched.get() < MOST_BLOCKS {
+            self.turn_to(at / BLOCK);
+            return self.block.borrow().1[at % BLOCK];
+        }
+        // A value that was read by parts is whole and of the same length: nothing can go wrong any more.
+        let body = self.whole.get_or_init(|| image::read(self.datum).map_or(&[], |view| view.body()));
+        body.word(at)
+    }
+
+    fn prefetch(&self, _: usize) {}
+}

@@ -50,7 +50,7 @@ pub struct Buckets {
     singles: Vec<f32>,
     doubles: Vec<f64>,
     letters: Vec<u32>,
-    spread: bits::Spread,
+    bits: bits::Scratch,
 }
 
 /// One bucket of a table shifted: which of its hashes, by how much (a bit is flipped), and how far away that is.
@@ -94,7 +94,7 @@ impl Hasher {
         out.keys.resize(self.tables, 0);
         match (&self.functions, vector) {
             (Functions::Bits(f), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
-                f.hash(bytes, &mut out.spread, &mut out.keys);
+                f.hash(bytes, &mut out.bits, &mut out.keys);
                 return Ok(());
             }
             (Functions::Bits(_), _) => {

@@ -7,19 +7,21 @@ use pg_lsbf::vector::Vector;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Sixteen projections in all, or bits: what scripts/bench.sh asks of a server too. Near is so small that what is drawn
-/// by [`Draw`] is unrelated.
+/// Sixteen projections in all, or bits: what scripts/bench.sh asks of a server too. What [`Draw`] draws is unrelated.
 pub fn spec(kind: &str, members: usize, dims: usize) -> Option<(Kind, Metric, Spec)> {
-    let common = Spec { dims: Some(dims as i64), capacity: Some(members as i64), near: Some(0.01), ..Spec::default() };
+    let common = Spec { dims: Some(dims as i64), capacity: Some(members as i64), near: Some(1.0), ..Spec::default() };
     Some(match kind {
         "dsbf" => (Kind::Dsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
         "lsbf" => (Kind::Lsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
         // A quarter of the default's Blooms, so that ten million members stay below the largest size.
         "ilbf" => (Kind::Ilbf, Metric::L2, Spec { tables: Some(16), blooms: Some((4 * members) as i64), ..common }),
-        "bits" => (Kind::Dsbf, Metric::Hamming, Spec { tables: Some(25), far: Some(0.2), ..common }),
+        "bits" => (Kind::Dsbf, Metric::Hamming, Spec { tables: Some(25), near: Some(0.01), ..common }),
         _ => return None,
     })
 }
+
+/// Coordinates lie in 0..SPREAD: so wide that the members of a filter do not crowd a part of it.
+const SPREAD: f32 = 1e6;
 
 /// Random vectors, one after the other, in memory that is used again.
 pub struct Draw {
@@ -33,13 +35,17 @@ impl Draw {
         Draw { rng: SmallRng::seed_from_u64(seed), x: vec![0.0; dims], bytes: vec![0; dims.div_ceil(8)] }
     }
 
+    pub fn reals(&mut self) -> &[f32] {
+        self.x.iter_mut().for_each(|x| *x = SPREAD * self.rng.random::<f32>());
+        &self.x
+    }
+
     pub fn next(&mut self, metric: Metric) -> Vector<'_> {
         if metric == Metric::Hamming {
             self.rng.fill(&mut self.bytes[..]);
             return Vector::Bits { bytes: &self.bytes, len: self.x.len() };
         }
-        self.x.iter_mut().for_each(|x| *x = self.rng.random::<f32>());
-        Vector::F32(&self.x)
+        Vector::F32(self.reals())
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! bench vectors ROWS DIMS [FILE.npy]         rows (integer, vector) in COPY's binary format
 //! bench bits ROWS DIMS [FILE.npy]            rows (integer, varbit)
+//! bench random ROWS DIMS                     rows (integer, vector) like the members of the filters below
 //! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
 //! bench member KIND ROWS                     asks a filter so often: for counting instructions
 //! bench scaling                              writes docs/scaling.md with its pictures
@@ -39,6 +40,12 @@ fn main() -> Result<()> {
         Some("bits") => {
             let mut copy = Copy::to_stdout()?;
             data::bits(number(word(1))?, number(word(2))?, word(3), |id, bytes| copy.bits(id, bytes))?;
+            copy.end()
+        }
+        Some("random") => {
+            let (rows, dims) = (number(word(1))?, number(word(2))?);
+            let (mut copy, mut draw) = (Copy::to_stdout()?, filters::Draw::new(2, dims));
+            (0..rows).try_for_each(|id| copy.vector(id, draw.reals()))?;
             copy.end()
         }
         Some("filter") => {

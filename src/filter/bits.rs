@@ -39,16 +39,6 @@ pub fn set(words: &mut [u64], at: u64) -> u64 {
     u64::from(new)
 }
 
-/// Ors a run of words into another and counts the bits then set.
-pub fn merge(words: &mut [u64], other: &[u64]) -> u64 {
-    let mut ones = 0;
-    for (a, b) in words.iter_mut().zip(other) {
-        *a |= b;
-        ones += u64::from(a.count_ones());
-    }
-    ones
-}
-
 /// The bits a key has in a Bloom filter of `bits` bits, by double hashing.
 #[inline(always)]
 pub fn bloom_positions(key: u64, hashes: u32, bits: u64) -> impl Iterator<Item = u64> {

@@ -24,7 +24,7 @@
 //! All numbers are little endian. A filter has a body when it has members.
 
 use super::params::{Family, Params, check_dims};
-use super::{ilbf, sketch};
+use super::{count, ilbf, sketch};
 use crate::error::{Code, Error, Result};
 use crate::hash::check_expansion;
 
@@ -270,7 +270,7 @@ pub fn check_image(image: &[u64]) -> Result<()> {
             return Err(corrupt("bits are set beyond the end"));
         }
     }
-    let ones: u64 = body.iter().map(|w| u64::from(w.count_ones())).sum();
+    let ones = count::ones(body);
     if ones != header.ones || ones == 0 {
         return Err(corrupt(format!("{} bits are said to be set, {ones} are", header.ones)));
     }

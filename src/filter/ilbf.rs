@@ -6,12 +6,14 @@
 //! real theta. Aligned blocks are the paper's.
 
 use super::bits::Body;
+use super::count;
 use super::params::{Kind, Params, shown};
 use crate::error::{Error, Result};
 use crate::hash::mix::{mix, reduce};
 use crate::hash::{Buckets, floor};
+use crate::limits;
 
-const MAX_WORDS: usize = crate::limits::MAX_SLOTS as usize / 64;
+const MAX_WORDS: usize = limits::MAX_SLOTS as usize / 64;
 /// Bits of a counter: up to 255 tables.
 const PLANES: usize = 8;
 
@@ -33,29 +35,38 @@ impl Default for Scratch {
 }
 
 /// The k' distinct slots of an id.
-fn slots(params: &Params, id: u64, mut visit: impl FnMut(u64)) {
-    let mut seen = [0u64; MAX_WORDS];
-    let (mut found, mut draw) = (0, 0);
-    while found < params.bloom_hashes {
+fn slots(params: &Params, id: u64, out: &mut [u64; limits::MAX_BLOOM_HASHES as usize]) -> usize {
+    let (wanted, mut found, mut draw) = (params.bloom_hashes as usize, 0, 0);
+    while found < wanted {
         let slot = reduce(mix(id, draw), u64::from(params.slots));
         draw += 1;
-        let (word, bit) = ((slot / 64) as usize, 1 << (slot % 64));
-        if seen[word] & bit == 0 {
-            seen[word] |= bit;
+        if !out[..found].contains(&slot) {
+            out[found] = slot;
             found += 1;
-            visit(slot);
         }
     }
+    found
+}
+
+/// Where the Bloom of each projection starts, all on their way into the cache.
+pub fn starts(params: &Params, buckets: &Buckets, body: &[u64], out: &mut Vec<u64>) {
+    out.clear();
+    out.extend(buckets.values.iter().map(|&bucket| {
+        let start = modulo(bucket, i64::from(params.blooms)) as u64 * u64::from(params.slots);
+        body.prefetch((start / 64) as usize);
+        start
+    }));
 }
 
 /// Writes a member's id into its k Blooms; returns how many bits were new and by how much the squares grew.
-pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u64, u64) {
+pub fn add(params: &Params, starts: &[u64], id: u64, body: &mut [u64]) -> (u64, u64) {
+    let mut own = [0; limits::MAX_BLOOM_HASHES as usize];
+    let found = slots(params, id, &mut own);
+    let own = &own[..found];
     let (mut new, mut squares) = (0, 0);
-    for &bucket in &buckets.values {
-        let bloom = modulo(bucket, i64::from(params.blooms)) as u64;
-        let before = ones(params, body, bloom);
-        let mut added = 0;
-        slots(params, id, |slot| added += super::bits::set(body, bloom * u64::from(params.slots) + slot));
+    for &start in starts {
+        let before = ones(params, body, start);
+        let added: u64 = own.iter().map(|slot| super::bits::set(body, start + slot)).sum();
         new += added;
         squares += added * (2 * before + added);
     }
@@ -63,18 +74,14 @@ pub fn add(params: &Params, buckets: &Buckets, id: u64, body: &mut [u64]) -> (u6
 }
 
 /// Bits set in one Bloom.
-fn ones(params: &Params, body: &[u64], bloom: u64) -> u64 {
-    let start = bloom * u64::from(params.slots);
+fn ones(params: &Params, body: &[u64], start: u64) -> u64 {
     let words = &body[(start / 64) as usize..][..params.slots.div_ceil(64) as usize];
     words.iter().map(|word| u64::from((u64::from_le(*word) >> (start % 64) & mask(params)).count_ones())).sum()
 }
 
-/// Sum over all Blooms of their bits set, squared; 0 for other kinds.
-pub fn squares(params: &Params, body: &[u64]) -> u64 {
-    if params.kind != Kind::Ilbf {
-        return 0;
-    }
-    (0..u64::from(params.blooms)).map(|bloom| ones(params, body, bloom).pow(2)).sum()
+/// Sum over all Blooms of their bits set, squared; 0 for other kinds. The words are those of whole Blooms.
+pub fn squares(params: &Params, words: &[u64]) -> u64 {
+    if params.kind == Kind::Ilbf { count::squares(words, params.slots) } else { 0 }
 }
 
 /// The Bloom of a bucket; most buckets lie within 0..blooms, and the division is for the others.
@@ -154,12 +161,12 @@ pub fn votes(
 fn agreeing<const USED: usize>(params: &Params, body: &(impl Body + ?Sized), scratch: &mut Scratch) -> u32 {
     let words = params.slots.div_ceil(64) as usize;
     if words == 1 {
-        let planes = [count::<USED>(params, body, &scratch.windows, 0)];
+        let planes = [tally::<USED>(params, body, &scratch.windows, 0)];
         return kth_largest(&planes, &mut [0], &mut [!0], params.bloom_hashes);
     }
     let Scratch { windows, planes, above, equal } = scratch;
     let kept = planes.as_flattened_mut().as_chunks_mut::<USED>().0[..words].iter_mut().enumerate();
-    kept.for_each(|(word, planes)| *planes = count(params, body, windows, word));
+    kept.for_each(|(word, planes)| *planes = tally(params, body, windows, word));
     above[..words].fill(0);
     equal[..words].fill(!0);
     let planes = &planes.as_flattened().as_chunks::<USED>().0[..words];
@@ -168,7 +175,7 @@ fn agreeing<const USED: usize>(params: &Params, body: &(impl Body + ?Sized), scr
 
 /// Counts, slot by slot in one word, the projections that know the slot: bit `i` of all counters is in plane `i`.
 #[inline(always)]
-fn count<const USED: usize>(
+fn tally<const USED: usize>(
     params: &Params,
     body: &(impl Body + ?Sized),
     windows: &[(u64, u64)],

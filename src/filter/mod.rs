@@ -1,6 +1,7 @@
 //! The filters: what is stored, how a member is added and how a question is answered.
 
 pub mod bits;
+pub mod count;
 pub mod dsbf;
 pub mod header;
 pub mod ilbf;
@@ -28,7 +29,7 @@ pub struct Engine {
     pub dims: u32,
     hasher: Hasher,
     buckets: Buckets,
-    /// The bits a vector has, one a table (DSBF, LSBF).
+    /// The bit a vector has in each table (DSBF, LSBF); the start of its Bloom for each projection (ILBF).
     positions: Vec<u64>,
     ilbf: Box<ilbf::Scratch>,
     /// The threshold found last, with the theta it was found for (DSBF).
@@ -93,20 +94,19 @@ impl Engine {
         let vector = parsed.as_ref().map_or(*vector, Parsed::view);
         self.hash_typed(&vector)?;
         self.hasher.make_keys(&mut self.buckets);
-        let id = self.hasher.id(&vector, &self.buckets);
-        let (front, body) = image.split_at_mut(header.body_start());
-        sketch::add(&mut front[header.words()..], id);
         let (params, positions) = (&self.params, &mut self.positions);
+        let (front, body) = image.split_at_mut(header.body_start());
+        // What is to be changed is on its way into the cache while the id is made.
+        match params.kind {
+            Kind::Dsbf | Kind::Lsbf => dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions),
+            Kind::Ilbf => ilbf::starts(params, &self.buckets, body, positions),
+        }
+        let id = self.hasher.id(&vector, &self.buckets);
+        sketch::add(&mut front[header.words()..], id);
         let (new, squares) = match params.kind {
-            Kind::Dsbf => {
-                dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions);
-                (dsbf::add(positions, body), 0)
-            }
-            Kind::Lsbf => {
-                dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions);
-                (lsbf::add(params, positions, body), 0)
-            }
-            Kind::Ilbf => ilbf::add(params, &self.buckets, id, body),
+            Kind::Dsbf => (dsbf::add(positions, body), 0),
+            Kind::Lsbf => (lsbf::add(params, positions, body), 0),
+            Kind::Ilbf => ilbf::add(params, positions, id, body),
         };
         header::set_counters(image, header.ones + new, header.squares + squares);
         Ok(())
@@ -278,7 +278,7 @@ impl Facts {
         let image = View::new(image)?;
         let count = |params: &Params| {
             let verify = &image.body()[params.array_words() as usize..];
-            Ok(verify.iter().map(|w| u64::from(w.count_ones())).sum())
+            Ok(count::ones(verify))
         };
         Facts::of_front(&image, image.words.len(), count)
     }
@@ -350,16 +350,18 @@ impl Owned {
 
 /// Merges an image with a body into another that hashes alike. `pause` is called now and then, for interrupts.
 pub fn merge(params: &Params, image: &mut [u64], other: &[u64], mut pause: impl FnMut(usize)) {
-    const CHUNK: usize = 1 << 16;
+    // Whole Blooms, where there are any.
+    let bloom = (params.slots as usize).div_ceil(64).max(1);
+    let chunk = (1 << 16) / bloom * bloom;
     let header = header::header_of(image);
     sketch::merge(&mut image[header.words()..header.body_start()], &other[header.words()..header.body_start()]);
-    let mut ones = 0;
+    let (mut ones, mut squares) = (0, 0);
     let body = header.body_start();
-    for (i, (to, from)) in image[body..].chunks_mut(CHUNK).zip(other[body..].chunks(CHUNK)).enumerate() {
-        ones += bits::merge(to, from);
+    for (i, (to, from)) in image[body..].chunks_mut(chunk).zip(other[body..].chunks(chunk)).enumerate() {
+        ones += count::merge(to, from);
+        squares += ilbf::squares(params, to);
         pause(i);
     }
-    let squares = ilbf::squares(params, &image[body..]);
     header::set_counters(image, ones, squares);
 }
 

@@ -3,6 +3,7 @@
 use super::call::{self, Call, float8, int8, pg_function};
 use super::stored;
 use crate::error::{Error, Result};
+use crate::filter::count;
 use crate::filter::header::{self, View};
 use crate::filter::params::{Family, Kind, check_theta, shown};
 use crate::filter::sketch;
@@ -16,7 +17,7 @@ fn facts(call: &Call, n: usize) -> Result<Facts> {
     let (front, words) = stored::front(datum)?;
     Facts::of_front(&front, words, |params| {
         let verify = &stored::whole(call, datum)?.body()[params.array_words() as usize..];
-        Ok(verify.iter().map(|word| u64::from(word.count_ones())).sum())
+        Ok(count::ones(verify))
     })
 }
 

@@ -1,0 +1,54 @@
+-- The ways to do a semi-join today: pgvector's indexes, LSH keys in an indexed table, all pairs.
+SET max_parallel_maintenance_workers = 0;
+SELECT count(*) AS rows FROM items \gset
+CREATE TABLE asked AS SELECT * FROM items ORDER BY md5(id::text) LIMIT 1000;
+CREATE TABLE asked_few AS SELECT * FROM asked LIMIT 20;
+
+\echo building an HNSW index
+CALL bench.once('build HNSW', :rows, 'CREATE INDEX hnsw ON items USING hnsw (v vector_l2_ops) WITH (m = 16, ef_construction = 64)');
+INSERT INTO bench.queries VALUES ('semi-join with HNSW', 1000,
+  'SELECT count(*) FROM asked q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
+SET enable_seqscan = off;
+SET hnsw.ef_search = 40;
+CALL bench.measure('^semi-join with HNSW$', 3);
+CREATE TABLE bench.sizes AS SELECT 'HNSW' AS name, pg_relation_size('hnsw')::numeric / :rows AS bytes_a_row;
+DROP INDEX hnsw;
+
+\echo building an IVFFlat index
+CALL bench.once('build IVFFlat', :rows, 'CREATE INDEX ivf ON items USING ivfflat (v vector_l2_ops) WITH (lists = 100)');
+INSERT INTO bench.queries VALUES ('semi-join with IVFFlat', 1000,
+  'SELECT count(*) FROM asked q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
+SET ivfflat.probes = 5;
+CALL bench.measure('^semi-join with IVFFlat$', 2);
+INSERT INTO bench.sizes SELECT 'IVFFlat', pg_relation_size('ivf')::numeric / :rows;
+DROP INDEX ivf;
+RESET enable_seqscan;
+
+\echo asking all pairs
+INSERT INTO bench.queries VALUES ('semi-join of all pairs', 20,
+  'SELECT count(*) FROM asked_few q WHERE EXISTS (SELECT FROM items i WHERE i.v <-> q.v < 0.0001 AND i.id <> q.id)');
+CALL bench.measure('^semi-join of all pairs$', 2);
+
+\echo building LSH keys in an indexed table
+-- Seven keys of ten projections each, as the LSBF has; those of the rows that ask are made beforehand.
+CREATE TABLE planes AS
+  SELECT t, j, random() AS b, array_agg(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))::vector(:dims) AS a
+  FROM generate_series(1, 7) t, generate_series(1, 10) j, generate_series(1, :dims) GROUP BY t, j;
+CREATE FUNCTION keys(v vector) RETURNS TABLE (t integer, key bigint) STABLE LANGUAGE sql AS $$
+  SELECT t, hashtextextended(string_agg(floor(-(v <#> a) / 2 + b)::text, ' ' ORDER BY j), 0) FROM planes GROUP BY t $$;
+CALL bench.once('build LSH keys', 4000, $$
+  CREATE TABLE lsh AS SELECT i.id, k.* FROM (SELECT * FROM items LIMIT 4000) i, keys(v) k;
+  CREATE INDEX ON lsh (t, key); ANALYZE lsh $$);
+CREATE TABLE asked_keys AS SELECT a.id, k.* FROM asked a, keys(v) k;
+INSERT INTO bench.queries VALUES ('semi-join with LSH keys', 1000,
+  'SELECT count(DISTINCT a.id) FROM asked_keys a WHERE EXISTS (SELECT FROM lsh l WHERE (l.t, l.key) = (a.t, a.key))');
+CALL bench.measure('^semi-join with LSH keys$', 3);
+INSERT INTO bench.sizes SELECT 'LSH keys', pg_total_relation_size('lsh')::numeric / 4000;
+INSERT INTO bench.sizes SELECT name, length(f::bytea)::numeric / (0.8 * rows) FROM filters;
+
+INSERT INTO bench.bars (what, ours, peer, kind, bar)
+  SELECT 'semi-join rows/s with ' || name || ' : with HNSW, ef_search 40', 'ask ' || name, 'semi-join with HNSW', 'at least', 200
+  FROM filters WHERE source = 'items';
+INSERT INTO bench.bars (what, ours, peer, kind, bar)
+  SELECT 'build rows/s of ' || name || ' : of HNSW, m 16, ef_construction 64', 'build ' || name, 'build HNSW', 'at least', 300
+  FROM filters WHERE source = 'items';

@@ -1,0 +1,46 @@
+-- Scans and builds with real vectors and fingerprints: members are the first four fifths, and every row is asked.
+-- Needs tables items and prints, and :dims, :kinds (a regular expression), :repeats.
+SELECT count(*) AS rows FROM items \gset
+SELECT count(*) AS prints FROM prints \gset
+
+CREATE TABLE filters (name text, source text, rows bigint, prototype lsbf, f lsbf);
+INSERT INTO filters VALUES
+  ('ilbf 16', 'items', :rows,
+    ilbf_new(metric => 'l2', dims => :dims, near => 0.2, capacity => :rows, tables => 16)),
+  ('dsbf 4 x 4', 'items', :rows,
+    dsbf_new(metric => 'l2', dims => :dims, near => 0.2, capacity => :rows, tables => 4, hashes => 4)),
+  ('lsbf 7 x 10', 'items', :rows,
+    lsbf_new(metric => 'l2', dims => :dims, near => 0.2, capacity => :rows, tables => 7, hashes => 10)),
+  ('dsbf bits 25', 'prints', :prints,
+    dsbf_new(metric => 'hamming', dims => 1024, near => 0.01, capacity => :prints, tables => 25));
+DELETE FROM filters WHERE name !~ :'kinds';
+UPDATE filters SET f = (SELECT lsbf_agg(v, prototype) FROM items WHERE id < 0.8 * rows) WHERE source = 'items';
+UPDATE filters SET f = (SELECT lsbf_agg(v, prototype) FROM prints WHERE id < 0.8 * rows) WHERE source = 'prints';
+VACUUM FULL ANALYZE filters;
+
+INSERT INTO bench.queries VALUES
+  ('scan', :rows, 'SELECT count(*) FROM items WHERE id IS NOT NULL'),
+  ('scan with <->', :rows, 'SELECT count(*) FROM items WHERE v <-> (SELECT v FROM items WHERE id = 0) < 0.2'),
+  ('scan of bits', :prints, 'SELECT count(*) FROM prints WHERE id IS NOT NULL'),
+  ('scan with bit_count', :prints,
+    'SELECT count(*) FROM prints WHERE bit_count(v # (SELECT v FROM prints WHERE id = 0)) < 10'),
+  ('scan with <~>', :prints, 'SELECT count(*) FROM prints WHERE v <~> (SELECT v FROM prints WHERE id = 0) < 10');
+INSERT INTO bench.queries
+  SELECT 'ask ' || name, rows,
+    format('SELECT count(*) FROM %s WHERE approx_member((SELECT f FROM filters WHERE name = %L), v)', source, name)
+  FROM filters;
+INSERT INTO bench.queries
+  SELECT 'build ' || name, rows,
+    format('SELECT lsbf_kind(lsbf_agg(v, (SELECT prototype FROM filters WHERE name = %L))) FROM %s', name, source)
+  FROM filters;
+
+CALL bench.measure('^(scan|scan with <->|ask (ilbf|dsbf|lsbf) [0-9x ]+)$', :repeats);
+CALL bench.measure('^(scan of bits|scan with bit_count|scan with <~>|ask dsbf bits .*)$', :repeats);
+CALL bench.measure('^build ', :repeats);
+
+INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES
+  ('scan with approx_member, ILBF of 16 projections : scan with <->', 'ask ilbf 16', 'scan with <->', 'at most', 2),
+  ('scan with approx_member, DSBF of 4 x 4 projections : scan with <->', 'ask dsbf 4 x 4', 'scan with <->', 'at most', 2),
+  ('scan with approx_member, LSBF of 7 x 10 projections : scan with <->', 'ask lsbf 7 x 10', 'scan with <->', 'at most', 5),
+  ('scan with approx_member, DSBF of 25 tables on bit(1024) : scan with bit_count', 'ask dsbf bits 25', 'scan with bit_count', 'at most', 3),
+  ('the same : scan with <~>', 'ask dsbf bits 25', 'scan with <~>', 'at most', NULL);

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Measures pg_lsbf beside pgvector on one private server (PostgreSQL 18) and prints ratios; all figures go to
+# target/bench/bench.json, the table also to target/bench/bench.md, and into docs/benchmarks.md with UPDATE=1.
+#   N=30000 DIMS=384       rows and dimensions of the vectors; other than these they are generated
+#   KIND=lsbf              only filters of this kind (a regular expression)
+#   MANY=1000000           rows of the large table     MEMBERS=10000000   members of the largest filter
+#   REPEATS=9              runs of each query, after one that does not count
+#   DATA=../shared/data    where sentences_384.f16.npy and fingerprints_1024.u8.npy lie; without, rows are generated
+#   PROFILE=1              also shows where a scan with approx_member spends its time (needs perf)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+. scripts/lib/server.sh
+
+n=${N:-30000}
+dims=${DIMS:-384}
+kinds=${KIND:-.}
+many=${MANY:-1000000}
+members=${MEMBERS:-10000000}
+repeats=${REPEATS:-9}
+data=${DATA:-../shared/data}
+out=$TARGET/bench
+
+# real FILE COLUMNS WANTED: its path where it is there and has the columns that are wanted
+real() { if [[ $2 == "$3" && -f $data/$1 ]]; then echo "$data/$1"; fi; }
+
+psql_bench() { server_psql bench -v dims="$dims" -v kinds="$kinds" -v repeats="$repeats" "$@"; }
+
+# load TABLE ARGUMENTS...: rows made by examples/bench
+load() {
+  local table=$1
+  shift
+  "$TARGET/release/examples/bench" "$@" | server_psql bench -c "COPY $table FROM STDIN BINARY"
+}
+
+# Four times the large table, so that a scan of it stays in memory, as far as half of the machine allows.
+shared_buffers() {
+  local wanted=$((4 * many * (dims * 4 + 60) / 1000000 + 1000)) half
+  half=$(awk '/MemTotal/ { print int($2 / 2048) }' /proc/meminfo)
+  echo "$((wanted < half ? wanted : half))MB"
+}
+
+# profile: the functions that a scan with approx_member spends its time in
+profile() {
+  local pid
+  command -v perf >/dev/null || apt_install linux-perf
+  {
+    echo "SELECT pg_backend_pid() \\g $WORK/pid"
+    for _ in {1..200}; do
+      echo "SELECT count(*) FROM items WHERE approx_member((SELECT f FROM filters WHERE name = 'ilbf 16'), v);"
+    done
+  } >"$WORK/profile.sql"
+  server_psql bench -At -f "$WORK/profile.sql" >/dev/null &
+  sleep 1
+  pid=$(cat "$WORK/pid")
+  perf record -q -e cpu-clock -F 5000 -p "$pid" -o "$WORK/perf.data" -- sleep 3 >/dev/null 2>&1
+  kill "$!" 2>/dev/null || true
+  perf report -i "$WORK/perf.data" --stdio --sort dso 2>/dev/null | grep -E '^ +[0-9]' | head -4
+  perf report -i "$WORK/perf.data" --stdio --sort symbol 2>/dev/null | grep -E '^ +[0-9]' | head -25
+}
+
+ensure_rust
+ensure_clang
+PG_CONFIG=$(scripts/provision-pgvector.sh | tail -1)
+ensure_postgresql
+private_tree
+DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+say "building the generator of rows"
+cargo build --release --quiet --no-default-features --example bench
+
+say "starting PostgreSQL $PG_MAJOR with pgvector and loading $n rows of $dims dimensions, $many random ones and filters of up to $members members"
+server_start bench "shared_buffers = '$(shared_buffers)'" "maintenance_work_mem = '1GB'" "wal_level = minimal" \
+  "max_wal_senders = 0" "max_wal_size = '16GB'" "jit = off" "max_parallel_workers_per_gather = 0"
+server_psql bench <<SQL
+CREATE EXTENSION vector;
+CREATE EXTENSION pg_lsbf;
+CREATE EXTENSION pg_lsbf_vector;
+CREATE TABLE items (id integer, v vector($dims));
+CREATE TABLE prints (id integer, v bit(1024));
+CREATE TABLE random (id integer, v vector($dims));
+CREATE TABLE large (kind text, members integer, f lsbf);
+SQL
+sentences=$(real sentences_384.f16.npy 384 "$dims")
+((n <= 30000)) || sentences=
+fingerprints=$(real fingerprints_1024.u8.npy 1024 1024)
+load items vectors "$n" "$dims" ${sentences:+"$sentences"}
+load prints bits 40000 1024 ${fingerprints:+"$fingerprints"}
+load random random "$many" "$dims"
+for kind in dsbf lsbf ilbf; do
+  [[ $kind =~ $kinds ]] || continue
+  load large filter "$kind" 10000 "$dims"
+  load large filter "$kind" "$members" "$dims"
+done
+server_psql bench -c "VACUUM (ANALYZE, FREEZE) items, prints, random, large"
+
+server_psql bench -f benches/server/measure.sql
+say "measuring scans and builds beside <->, bit_count and <~>"
+psql_bench -f benches/server/scans.sql
+say "measuring indexes and other ways to do a semi-join"
+psql_bench -f benches/server/peers.sql
+say "measuring large filters and many rows"
+psql_bench -f benches/server/large.sql
+
+mkdir -p "$out"
+origin() { if [[ -n $1 ]]; then echo "$2"; else echo generated; fi; }
+said="$n x $dims $(origin "$sentences" "sentence embeddings"), 40000 x 1024 bits $(origin "$fingerprints" "of molecules"), $many x $dims random"
+processor="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
+psql_bench -At -v processor="$processor" -v data="$said" -f benches/server/json.sql >"$out/bench.json"
+{
+  echo "$processor; PostgreSQL $("$TREE_PG_CONFIG" --version | awk '{ print $2 }'); $said; $(date +%Y-%m-%d)."
+  echo
+  psql_bench -At -f benches/server/markdown.sql
+} >"$out/bench.md"
+psql_bench -f benches/server/report.sql
+echo "Times are microseconds a row, the best of several runs; spread is how much worse the worst run was, ours / peer."
+say "all figures: $out/bench.json"
+if [[ -n ${UPDATE:-} ]]; then
+  awk -v file="$out/bench.md" '
+    /<!-- end -->/ { skip = 0 }
+    !skip { print }
+    /<!-- table -->/ { print ""; while ((getline line < file) > 0) print line; print ""; skip = 1 }' docs/benchmarks.md >"$out/benchmarks.md"
+  cat "$out/benchmarks.md" >docs/benchmarks.md
+fi
+if [[ -n ${PROFILE:-} ]]; then
+  say "where a scan with an ILBF of 16 projections spends its time"
+  profile
+fi

@@ -1,13 +1,13 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers install clean
+.PHONY: help demo test accept papers bench bench-core scaling install clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
 
@@ -22,6 +22,15 @@ accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of som
 
 papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
 	@cargo run --release --quiet --no-default-features --example papers
+
+bench: ## measure beside pgvector on a private PostgreSQL 18 and print ratios; N, DIMS, KIND, ... as scripts/bench.sh says
+	@scripts/bench.sh
+
+bench-core: ## measure hashing and asking without a server, in nanoseconds and in instructions
+	@scripts/bench-core.sh
+
+scaling: ## measure how costs grow with members, dimensions and tables, and write docs/scaling.md (two minutes)
+	@cargo run --release --quiet --no-default-features --example bench scaling
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh

@@ -48,7 +48,8 @@ CREATE TABLE prototypes (kind text, p lsbf);
 INSERT INTO prototypes VALUES
   ('dsbf', dsbf_new(metric => 'l2', dims => :dims, near => 1, capacity => :rows, tables => 4, hashes => 4)),
   ('lsbf', lsbf_new(metric => 'l2', dims => :dims, near => 1, capacity => :rows, tables => 7, hashes => 10)),
-  ('ilbf', ilbf_new(metric => 'l2', dims => :dims, near => 1, capacity => :rows));
+  ('ilbf', ilbf_new(metric => 'l2', dims => :dims, near => 1, capacity => :rows, blooms => 4 * :rows)),
+  ('ilbf default', ilbf_new(metric => 'l2', dims => :dims, near => 1, capacity => :rows));
 DELETE FROM prototypes WHERE kind !~ :'kinds';
 INSERT INTO bench.queries
   SELECT format('build %s with %s workers', kind, workers), :rows,
@@ -67,8 +68,8 @@ DO $$ BEGIN
 END $$;
 RESET max_parallel_workers_per_gather;
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT format('build a %s with two workers : with none', upper(kind)), format('build %s with 2 workers', kind),
-    format('build %s with 0 workers', kind), 'at least', 1.6
-  FROM prototypes;
+  SELECT format('build a %s of %s bytes a row with two workers : with none', upper(i.kind), round((bits + coalesce(verify_bits, 0)) / 8.0 / :rows)),
+    format('build %s with 2 workers', prototypes.kind), format('build %s with 0 workers', prototypes.kind), 'at least', 1.6
+  FROM prototypes, lsbf_info(p) i;
 INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES
   ('one <-> a row with two workers : with none, what the machine allows', '<-> with 2 workers', '<-> with 0 workers', 'at least', NULL);

@@ -41,11 +41,19 @@ impl Draw {
     }
 
     pub fn next(&mut self, metric: Metric) -> Vector<'_> {
-        if metric == Metric::Hamming {
-            self.rng.fill(&mut self.bytes[..]);
-            return Vector::Bits { bytes: &self.bytes, len: self.x.len() };
+        match metric {
+            Metric::Hamming => self.rng.fill(&mut self.bytes[..]),
+            _ => _ = self.reals(),
         }
-        Vector::F32(self.reals())
+        self.last(metric)
+    }
+
+    /// The vector drawn last.
+    pub fn last(&self, metric: Metric) -> Vector<'_> {
+        match metric {
+            Metric::Hamming => Vector::Bits { bytes: &self.bytes, len: self.x.len() },
+            _ => Vector::F32(&self.x),
+        }
     }
 }
 
@@ -61,17 +69,35 @@ pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)
     Some((engine, filter))
 }
 
-/// Asks a filter of ten thousand members `rows` times, for the same 100 vectors.
+/// Asks a filter of ten thousand members `rows` times, or, for the kind `distance`, computes a distance as often. The
+/// vectors are the same hundred, drawn beforehand.
 pub fn ask(kind: &str, rows: usize) -> Option<()> {
     let dims = if kind == "bits" { 1024 } else { 384 };
+    let mut draw = Draw::new(2, dims);
+    if kind == "distance" {
+        let pool: Vec<Vec<f32>> = (0..101).map(|_| draw.reals().to_vec()).collect();
+        let sum: f32 = (0..rows).map(|row| distance(&pool[row % 100], &pool[100])).sum();
+        eprintln!("mean distance {}", sum / rows as f32);
+        return Some(());
+    }
     let (mut engine, filter) = random(kind, 10_000, dims)?;
     let metric = engine.params.metric;
-    let mut passed = 0;
-    for row in 0..rows {
-        let mut draw = Draw::new(2 + row as u64 % 100, dims);
-        let vector = draw.next(metric);
-        passed += usize::from(engine.member(&filter.image, &vector, 1.0).expect("drawn vectors are finite"));
-    }
-    eprintln!("{passed} of {rows} passed");
+    let mut own: Vec<Draw> = (0..100).map(|seed| Draw::new(100 + seed, dims)).collect();
+    own.iter_mut().for_each(|draw| _ = draw.next(metric));
+    let passed = (0..rows).filter(|row| {
+        let vector = own[row % 100].last(metric);
+        engine.member(&filter.image, &vector, 1.0).expect("drawn vectors are finite")
+    });
+    eprintln!("{} of {rows} passed", passed.count());
     Some(())
+}
+
+fn distance(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0f32; 16];
+    for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {
+        for l in 0..16 {
+            sums[l] += (a[l] - b[l]) * (a[l] - b[l]);
+        }
+    }
+    sums.iter().sum::<f32>().sqrt()
 }

@@ -5,7 +5,7 @@
 //! bench bits ROWS DIMS [FILE.npy]            rows (integer, varbit)
 //! bench random ROWS DIMS                     rows (integer, vector) like the members of the filters below
 //! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
-//! bench member KIND ROWS                     asks a filter so often: for counting instructions
+//! bench member KIND ROWS                     asks a filter so often: for counting instructions (KIND distance: the peer)
 //! bench scaling                              writes docs/scaling.md with its pictures
 //! ```
 

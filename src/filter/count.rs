@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn counts_agree_with_counting_bit_by_bit() {
         let words: Vec<u64> = (0..192).map(|i| mix(i, 1) & mix(i, 2)).collect();
-        let bit = |at: usize| u64::from(u64::from_le(words[at / 64]) >> (at % 64) & 1);
+        let bit = |at: usize| u64::from_le(words[at / 64]) >> (at % 64) & 1;
         assert_eq!(ones(&words), (0..192 * 64).map(bit).sum());
         for slots in [1, 2, 8, 16, 32, 64, 128, 192, 4096] {
             let blooms = (0..192 * 64 / slots).map(|bloom| (0..slots).map(|slot| bit(bloom * slots + slot)).sum());

@@ -111,11 +111,9 @@ fn cut(row: &[u32], hashes: usize, keys: &mut [u64]) {
     let mask = u64::MAX >> (64 - hashes);
     for (table, key) in keys.iter_mut().enumerate() {
         let start = table * hashes;
-        let words = &row[start / 32..][..3];
-        let low = u64::from(words[0]) | u64::from(words[1]) << 32;
-        // In two steps, as a shift by 64 would not be one.
-        let high = u64::from(words[2]) << 1 << (63 - start % 32);
-        *key = (low >> (start % 32) | if start % 32 == 0 { 0 } else { high }) & mask;
+        let [first, second, third] = [0, 1, 2].map(|i| u64::from(row[start / 32 + i]));
+        // The last shift is done in two steps: there is none by 64.
+        *key = ((first | second << 32) >> (start % 32) | third << 1 << (63 - start % 32)) & mask;
     }
 }
 

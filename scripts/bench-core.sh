@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Measures hashing and asking without a server: nanoseconds (benches/core.rs), and instructions a question, which do not
+# depend on what else the machine does. Instructions are counted on the AVX2 path, the widest that valgrind knows.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+
+rows=2000
+
+# instructions KIND ROWS: of a whole run
+instructions() {
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$TARGET/release/examples/bench" member "$1" "$2" 2>&1 |
+    sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+# each KIND: of one question; what making the filter and the vectors takes is subtracted
+each() {
+  local none some
+  none=$(instructions "$1" 0)
+  some=$(instructions "$1" "$rows")
+  awk -v none="$none" -v some="$some" -v rows="$rows" 'BEGIN { printf "%.0f", (some - none) / rows }'
+}
+
+ensure_rust
+command -v valgrind >/dev/null || apt_install valgrind
+cargo bench --quiet --no-default-features --bench core "$@"
+
+say "counting instructions"
+cargo build --release --quiet --no-default-features --example bench
+distance=$(each distance)
+printf '%-44s %9s %9s\n' "one question, filter of 10,000 members" "count" "ratio"
+printf '%-44s %9s %9s\n' "exact l2 distance, 384 dimensions" "$distance" 1.00
+for kind in dsbf lsbf ilbf bits; do
+  count=$(each "$kind")
+  printf '%-44s %9s %9s\n' "$kind" "$count" "$(awk -v a="$count" -v b="$distance" 'BEGIN { printf "%.2f", a / b }')"
+done

@@ -6,7 +6,7 @@ mod common;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::{Value, all, build, engine, params};
+use common::{Space, Value, all, build, engine, params};
 use pg_lsbf::filter::params::{Kind, Params};
 use pg_lsbf::filter::{Engine, Facts, Owned, header};
 use pg_lsbf::hash::rng::Stream;
@@ -22,17 +22,26 @@ struct Golden {
 }
 
 fn golden() -> Vec<Golden> {
-    let made = all().into_iter().map(|(kind, space)| {
+    let plain = all().into_iter().map(|(kind, space)| {
         let alphabet = if space.symbols { "_symbols" } else { "" };
         let name = format!("{}_{}{alphabet}", kind.name(), space.metric.name());
-        let params = params(kind, space, 8, 20061106);
-        let mut engine = engine(&params, DIMS);
-        let mut s = Stream::new(99, 0);
-        let members: Vec<Value> = (0..5).map(|_| space.random(DIMS, &mut s)).collect();
-        let filter = build(&mut engine, &members);
-        Golden { name, params, engine, members, filter }
+        made(name, space, params(kind, space, 8, 20061106), DIMS)
     });
-    made.collect()
+    // More dimensions than a block of a fast transform has.
+    let fast = all().into_iter().filter_map(|(kind, space)| {
+        let params = params(kind, space, 8, 20061106);
+        let params = Params { family: params.family.fast()?, ..params };
+        Some(made(format!("{}_{}_hadamard", kind.name(), space.metric.name()), space, params, 150))
+    });
+    plain.chain(fast).collect()
+}
+
+fn made(name: String, space: Space, params: Params, dims: usize) -> Golden {
+    let mut engine = engine(&params, dims);
+    let mut s = Stream::new(99, 0);
+    let members: Vec<Value> = (0..5).map(|_| space.random(dims, &mut s)).collect();
+    let filter = build(&mut engine, &members);
+    Golden { name, params, engine, members, filter }
 }
 
 /// Brings a payload into an image, as every input function does.

@@ -24,6 +24,9 @@ fn random_spec(kind: Kind, space: Space, s: &mut Stream) -> Spec {
         seed: maybe(0, 1 << 40).unwrap_or(0),
         ..Spec::default()
     };
+    if matches!(space.metric, Metric::L2 | Metric::Cosine) {
+        spec.fast = maybe(0, 2).map(|on| on == 1);
+    }
     match kind {
         Kind::Dsbf => (spec.hashes, spec.bits) = (maybe(1, 30), maybe(3_000, 100_000)),
         Kind::Lsbf => {

@@ -9,7 +9,7 @@ use crate::filter::header::{FRONT, Header, RESERVED, View};
 use crate::hash::mix::{mix, reduce};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{vardata_any, varsize_any_exhdr};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::mem::MaybeUninit;
 
 /// A filter to be asked.
@@ -233,9 +233,8 @@ pub struct Parts<'a> {
     /// Words of the whole filter.
     pub words: usize,
     datum: Datum,
-    /// The block fetched last, by its number.
-    block: RefCell<(usize, &'a mut [u64])>,
-    fetched: Cell<usize>,
+    /// The blocks fetched so far, by their numbers.
+    blocks: RefCell<Vec<(usize, [u64; BLOCK])>>,
     whole: OnceCell<&'a [u64]>,
 }
 
@@ -245,38 +244,37 @@ impl Parts<'_> {
             front: front_of(datum)?,
             words: toast.va_rawsize as usize / 8,
             datum,
-            block: RefCell::new((usize::MAX, image::allocate(BLOCK))),
-            fetched: Cell::new(0),
+            blocks: RefCell::new(Vec::new()),
             whole: OnceCell::new(),
         })
     }
 
-    /// Fetches the block of a word, if it is not the one fetched last.
-    fn turn_to(&self, number: usize) {
-        let (last, words) = &mut *self.block.borrow_mut();
-        if *last == number {
-            return;
-        }
-        self.fetched.set(self.fetched.get() + 1);
+    fn fetch_block(&self, number: usize) -> [u64; BLOCK] {
         let start = (self.front.header.body_start() + number * BLOCK) * 8 - RESERVED;
         let bytes = fetch(self.datum, start, BLOCK * 8);
-        words.fill(0);
+        let mut words = [0; BLOCK];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        *last = number;
         // SAFETY: the bytes lie behind the head of the slice that was just fetched.
         unsafe { pg_sys::pfree(bytes.as_ptr().cast_mut().sub(RESERVED).cast()) };
+        words
     }
 }
 
 impl Body for Parts<'_> {
     fn word(&self, at: usize) -> u64 {
-        if self.fetched.get() < MOST_BLOCKS {
-            self.turn_to(at / BLOCK);
-            return self.block.borrow().1[at % BLOCK];
+        let (number, place) = (at / BLOCK, at % BLOCK);
+        let mut blocks = self.blocks.borrow_mut();
+        if let Some((_, block)) = blocks.iter().rfind(|(known, _)| *known == number) {
+            return block[place];
         }
-        // A value that was read by parts is whole and of the same length: nothing can go wrong any more.
+        if blocks.len() < MOST_BLOCKS {
+            let block = self.fetch_block(number);
+            blocks.push((number, block));
+            return block[place];
+        }
+        // A value that was read by parts has the length it should have: nothing can go wrong any more.
         let body = self.whole.get_or_init(|| image::read(self.datum).map_or(&[], |view| view.body()));
         body.word(at)
     }

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# One question of a stored filter reads the chunks it touches, not the whole filter, and gives the same answer. What is
+# read is counted in buffers of the TOAST table. From the second question on, the filter is kept.
+. "$(dirname "$0")/../../scripts/lib/scenario.sh"
+
+server_start main "max_parallel_workers_per_gather = 0" "jit = off" "shared_buffers = '256MB'"
+server_psql main <<'SQL'
+CREATE EXTENSION pg_lsbf;
+-- 500 members, of which every second one is asked for with a little noise, and 250 strangers.
+CREATE TABLE members AS
+  SELECT id, ARRAY(SELECT (1000 * sin(id * j))::real FROM generate_series(1, 16) j) AS v,
+    ('x' || md5('a' || id) || md5('b' || id))::bit(256) AS b
+  FROM generate_series(1, 500) AS id;
+CREATE TABLE asked AS
+  SELECT id, ARRAY(SELECT (x + 0.02 * cos(id + i))::real FROM unnest(v) WITH ORDINALITY u (x, i)) AS v, b
+  FROM members WHERE id % 2 = 0
+  UNION ALL
+  SELECT -id, ARRAY(SELECT (1000 * cos(id * j))::real FROM generate_series(1, 16) j), ~b FROM members WHERE id % 2 = 1;
+-- Filters of some megabytes, a mostly empty one and one that is full for its size.
+CREATE TABLE filters (name text, f lsbf);
+INSERT INTO filters
+  SELECT 'dsbf', lsbf_agg(v, dsbf_new(metric => 'l2', dims => 16, capacity => 20000, near => 0.1)) FROM members
+  UNION ALL SELECT 'lsbf', lsbf_agg(v, lsbf_new(dims => 16, capacity => 800000, near => 0.1)) FROM members
+  UNION ALL SELECT 'crowded lsbf', lsbf_agg(v, lsbf_new(dims => 16, capacity => 800000, near => 100, far => 500, overflow => 3)) FROM members
+  UNION ALL SELECT 'ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1)) FROM members
+  UNION ALL SELECT 'ilbf of large blooms', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, slots => 1024, blooms => 20001)) FROM members
+  UNION ALL SELECT 'aligned ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, blooms_aligned => true)) FROM members;
+-- The same, compressed: they cannot be read by parts.
+CREATE TABLE compressed (name text, f lsbf);
+ALTER TABLE compressed ALTER f SET STORAGE extended;
+INSERT INTO compressed SELECT * FROM filters;
+-- The answer to one question in a statement of its own: it is read by parts.
+CREATE FUNCTION one(question text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE answer text;
+BEGIN
+  EXECUTE question INTO answer;
+  RETURN answer;
+END $$;
+-- Buffers a query reads.
+CREATE FUNCTION buffers(query text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT json) ' || query INTO plan;
+  RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::integer + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::integer;
+END $$;
+VACUUM ANALYZE members, asked, filters, compressed;
+SQL
+
+query() { server_query main "$1"; }
+
+assert_eq "all filters are stored out of line, over 500 kB each" \
+  "$(query "SELECT bool_and(pg_column_size(f) > 500000) FROM filters")" t
+assert_eq "their copies are compressed" "$(query "SELECT bool_and(pg_column_size(c.f) < 0.5 * pg_column_size(f.f)) FROM compressed c JOIN filters f USING (name)")" t
+
+# The same answers by parts and whole: 60 questions of each filter, at narrow and wide thetas.
+for function in approx_member approx_votes; do
+  for theta in 1 7 3000; do
+    assert_eq "$function at theta $theta: the same answers by parts and whole" "$(query "
+      SELECT count(*) FILTER (WHERE whole::text IS DISTINCT FROM one(format(
+          'SELECT $function(f, v, $theta) FROM filters, asked WHERE name = %L AND id = %s', name, id))) || ' differ'
+      FROM (SELECT name, id, $function(f, v, $theta) AS whole FROM compressed, asked WHERE id % 16 IN (0, -1)) s")" \
+      "0 differ"
+  done
+done
+assert_eq "approx_distance: the same answers by parts and whole" "$(query "
+  SELECT count(*) FILTER (WHERE whole::text IS DISTINCT FROM one(format(
+      'SELECT approx_distance(f, v) FROM filters, asked WHERE name = %L AND id = %s', name, id))) || ' differ, '
+    || (count(whole) > 20) || ' found'
+  FROM (SELECT name, id, approx_distance(f, v) AS whole FROM compressed, asked WHERE name LIKE 'ilbf%' AND id % 16 IN (0, -1)) s")" \
+  "0 differ, true found"
+assert_eq "both answers occur" "$(query "
+  SELECT bool_and(yes > 0 AND no > 0) FROM (SELECT count(*) FILTER (WHERE m) AS yes, count(*) FILTER (WHERE NOT m) AS no
+    FROM (SELECT name, approx_member(f, v) AS m FROM filters, asked WHERE name <> 'crowded lsbf') s GROUP BY name) t")" t
+assert_eq "a member is found by parts" "$(query "
+  SELECT bool_and(one(format('SELECT approx_member(f, v) FROM filters, members WHERE name = %L AND id = %s', name, id)) = 'true')
+  FROM filters, members WHERE id <= 50")" t
+
+# What is read.
+for name in $(query "SELECT replace(name, ' ', '_') FROM filters WHERE name <> 'crowded lsbf'"); do
+  name=${name//_/ }
+  whole=$(query "SELECT buffers('SELECT octet_length(f::bytea) FROM filters WHERE name = ''$name''')")
+  once=$(query "SELECT buffers('SELECT approx_member(f, v) FROM filters, (SELECT * FROM asked LIMIT 1) a WHERE name = ''$name''')")
+  assert_at_most "$name: one question reads $once buffers, the whole filter $whole" "$((once * 4))" "$whole"
+  twice=$(query "SELECT buffers('SELECT approx_member(f, v) FROM filters, (SELECT * FROM asked LIMIT 2) a WHERE name = ''$name''')")
+  assert_at_most "$name: two questions read it whole ($twice)" "$whole" "$twice"
+  many=$(query "SELECT buffers('SELECT approx_member(f, v) FROM filters, asked WHERE name = ''$name''')")
+  assert_at_most "$name: 500 questions read no more than two ($many)" "$many" "$((twice + 50))"
+done
+for call in "lsbf_kind(f)" "lsbf_members(f)" "lsbf_overlap(f, f)"; do
+  once=$(query "SELECT buffers('SELECT $call FROM filters WHERE name = ''dsbf''')")
+  assert_at_most "$call reads $once buffers, catalogs included" "$once" 60
+done
+
+# More filters than are remembered, and more bytes than are kept: every answer is still right.
+server_psql main <<'SQL'
+CREATE TABLE many AS
+  SELECT n, lsbf_agg(v, dsbf_new(metric => 'l2', dims => 16, capacity => 8000, near => 0.1, seed => n % 3)) AS f
+  FROM members, generate_series(1, 300) AS n WHERE id % 7 = n % 7 GROUP BY n;
+SQL
+assert_eq "300 filters, each asked 5 times in turn" "$(query "
+  SELECT count(*) || ' of ' || count(*) FILTER (WHERE m = expected) FROM (
+    SELECT approx_member(f, v) AS m, approx_member(f::bytea::lsbf, v) AS expected
+    FROM (SELECT * FROM asked ORDER BY id LIMIT 5) a CROSS JOIN LATERAL (SELECT f FROM many OFFSET 0) o) s")" "1500 of 1500"

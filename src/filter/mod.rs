@@ -101,7 +101,7 @@ impl Engine {
             Kind::Dsbf | Kind::Lsbf => dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions),
             Kind::Ilbf => ilbf::starts(params, &self.buckets, body, positions),
         }
-        let id = self.hasher.id(&vector, &self.buckets);
+        let id = self.hasher.id(&vector, &mut self.buckets);
         sketch::add(&mut front[header.words()..], id);
         let (new, squares) = match params.kind {
             Kind::Dsbf => (dsbf::add(positions, body), 0),

@@ -50,6 +50,7 @@ pub struct Buckets {
     singles: Vec<f32>,
     doubles: Vec<f64>,
     letters: Vec<u32>,
+    bytes: Vec<u8>,
     bits: bits::Scratch,
 }
 
@@ -116,8 +117,11 @@ impl Hasher {
         if self.is_binary() {
             return;
         }
-        for (table, key) in out.keys.iter_mut().enumerate() {
-            *key = self.mixed(table, &out.values);
+        // Hash by hash, so that the tables' mixings do not wait for each other.
+        out.keys.copy_from_slice(&self.salts);
+        for hash in 0..self.hashes {
+            let buckets = out.values[hash..].iter().step_by(self.hashes);
+            out.keys.iter_mut().zip(buckets).for_each(|(key, &bucket)| *key = mix(*key, bucket as u64));
         }
     }
 
@@ -128,14 +132,20 @@ impl Hasher {
     }
 
     /// A 64-bit hash of the content of the vector that was hashed into `buckets` just now.
-    pub fn id(&self, vector: &Vector, buckets: &Buckets) -> u64 {
+    pub fn id(&self, vector: &Vector, buckets: &mut Buckets) -> u64 {
         match (&self.functions, vector) {
             (Functions::Bits(_), Vector::Bits { bytes, .. } | Vector::Bytes(bytes)) => {
                 xxhash_rust::xxh3::xxh3_64(bytes)
             }
             (Functions::Symbols(_), _) => symbols::id(vector),
-            // Equal vectors have bit-identical projections, different ones practically never. Sets with the same
-            // minima are alike to the filter.
+            // Equal vectors have bit-identical projections, different ones practically never.
+            (Functions::Projection(f) | Functions::Hyperplane(f), _) if f.is_fast() => {
+                buckets.bytes.resize(buckets.positions.len() * 8, 0);
+                let bytes = buckets.bytes.as_chunks_mut::<8>().0;
+                bytes.iter_mut().zip(&buckets.positions).for_each(|(to, y)| *to = y.to_bits().to_le_bytes());
+                xxhash_rust::xxh3::xxh3_64(&buckets.bytes)
+            }
+            // Sets with the same minima are alike to the filter.
             _ => {
                 let id = buckets.keys.iter().fold(0, |id, &key| mix(id, key));
                 buckets.positions.iter().fold(id, |id, y| mix(id, y.to_bits()))

@@ -66,6 +66,11 @@ impl Projection {
         Ok(Projection { linear, offsets, width: params.width, dims, hashes, path: Path::best() })
     }
 
+    /// Whether projections are made by fast transforms.
+    pub fn is_fast(&self) -> bool {
+        matches!(self.linear, Linear::Fast(_))
+    }
+
     pub fn bytes(&self) -> usize {
         let linear = match &self.linear {
             Linear::Dense(matrix) => matrix.bytes(),
@@ -77,11 +82,13 @@ impl Projection {
     /// Bucket numbers, with the place inside the bucket.
     pub fn buckets(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         self.project(vector, out)?;
-        for ((y, value), offset) in out.positions.iter_mut().zip(&mut out.values).zip(&self.offsets) {
-            // Vectors beyond 2^62 widths share the last bucket.
-            let scaled = (*y / self.width + offset).clamp(-LAST_BUCKET, LAST_BUCKET);
-            *value = floor(scaled);
-            *y = scaled - *value as f64;
+        match self.path {
+            // SAFETY: a path is only handed out where the processor has it, and every AVX-512 processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 | Path::Avx512 => unsafe {
+                cut_avx2(&mut out.positions, &self.offsets, self.width, &mut out.values);
+            },
+            _ => cut(&mut out.positions, &self.offsets, self.width, &mut out.values, |x| floor(x) as f64),
         }
         Ok(())
     }
@@ -151,6 +158,27 @@ impl Projection {
     }
 }
 
+/// Cuts projections into buckets: their numbers, and the places inside.
+#[inline(always)]
+fn cut(y: &mut [f64], offsets: &[f64], width: f64, values: &mut [i64], floor: impl Fn(f64) -> f64) {
+    for ((y, offset), value) in y.iter_mut().zip(offsets).zip(values) {
+        // Vectors beyond 2^62 widths share the last bucket.
+        let scaled = (*y / width + offset).clamp(-LAST_BUCKET, LAST_BUCKET);
+        let whole = floor(scaled);
+        *value = whole as i64;
+        *y = scaled - whole;
+    }
+}
+
+/// The same with instructions that round down; without them, that is a call.
+///
+/// SAFETY: the processor must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn cut_avx2(y: &mut [f64], offsets: &[f64], width: f64, values: &mut [i64]) {
+    cut(y, offsets, width, values, f64::floor);
+}
+
 /// Whether a vector is all zeros. Asked only where all its projections are zero, which a few fast ones may be by chance.
 fn is_zero(vector: &Vector) -> bool {
     match *vector {
@@ -200,6 +228,25 @@ mod tests {
         out.values.resize(functions.offsets.len(), 0);
         functions.buckets(vector, out).unwrap();
         (out.values.clone(), out.positions.iter().map(|y| y.to_bits()).collect())
+    }
+
+    #[test]
+    fn every_path_cuts_alike() {
+        let y: Vec<f64> = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1e-300, -1e-300, 4.999, 1e15, -1e17, 1e30, -1e300].into();
+        let offsets: Vec<f64> = (0..y.len()).map(|i| i as f64 / 13.0).collect();
+        for width in [1.0, 0.3, 1e-5, 7e8] {
+            let (mut plain, mut values) = (y.clone(), vec![0; y.len()]);
+            cut(&mut plain, &offsets, width, &mut values, |x| floor(x) as f64);
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                let (mut fast, mut found) = (y.clone(), vec![0; y.len()]);
+                // SAFETY: the processor was asked.
+                unsafe { cut_avx2(&mut fast, &offsets, width, &mut found) };
+                assert_eq!(found, values);
+                assert_eq!(fast, plain);
+            }
+            assert!(plain.iter().all(|inside| (0.0..1.0).contains(inside)), "{plain:?}");
+        }
     }
 
     #[test]

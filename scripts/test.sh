@@ -137,10 +137,10 @@ say "testing with PostgreSQL $PG_MAJOR; a first run compiles for several minutes
 if wanted fmt; then stage "formatting" count_one cargo fmt --check; fi
 if wanted clippy; then stage "clippy, core" count_one clippy; fi
 if wanted core; then
-  stage "unit tests, core" count_cargo cargo test --no-default-features --no-fail-fast
-  # What is installed is compiled with other options: the same bits must come out.
-  stage "unit tests, core, optimised" count_cargo \
-    cargo test --release --no-default-features --no-fail-fast --lib --test format --test projections --test promises
+  # With overflow checks; then as it is installed, where the same bits must come out, and with the statistics.
+  stage "unit tests, core" count_cargo \
+    cargo test --no-default-features --no-fail-fast --lib --test format --test promises
+  stage "unit tests, core, optimised" count_cargo cargo test --release --no-default-features --no-fail-fast
 fi
 if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy --features "$PG_FEATURE pg_test"; fi
 if wanted doc; then stage "documentation builds" count_one doc; fi

@@ -64,10 +64,10 @@ mod tests {
     fn counts_agree_with_counting_bit_by_bit() {
         let words: Vec<u64> = (0..192).map(|i| mix(i, 1) & mix(i, 2)).collect();
         let bit = |at: usize| u64::from_le(words[at / 64]) >> (at % 64) & 1;
-        assert_eq!(ones(&words), (0..192 * 64).map(bit).sum());
+        assert_eq!(ones(&words), (0..192 * 64).map(bit).sum::<u64>());
         for slots in [1, 2, 8, 16, 32, 64, 128, 192, 4096] {
             let blooms = (0..192 * 64 / slots).map(|bloom| (0..slots).map(|slot| bit(bloom * slots + slot)).sum());
-            assert_eq!(squares(&words, slots as u32), blooms.map(|ones: u64| ones * ones).sum(), "{slots}");
+            assert_eq!(squares(&words, slots as u32), blooms.map(|ones: u64| ones * ones).sum::<u64>(), "{slots}");
         }
         let mut merged = vec![0x0f0f; 192];
         let ones = merge(&mut merged, &words);

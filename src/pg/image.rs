@@ -51,8 +51,11 @@ pub fn from_payload<'a>(payload: &[u8]) -> Result<&'a mut [u64]> {
 }
 
 /// A filter that is not toasted.
+///
+/// # Safety
+/// The pointer must be that of a plain value of type lsbf.
 #[inline]
-pub fn view<'a>(pointer: *const u64) -> Result<View<'a>> {
+pub unsafe fn view<'a>(pointer: *const u64) -> Result<View<'a>> {
     // SAFETY: a plain varlena starts with its size; the type's alignment is double.
     View::new(unsafe {
         let size = varsize_any(pointer.cast());
@@ -63,7 +66,8 @@ pub fn view<'a>(pointer: *const u64) -> Result<View<'a>> {
 /// A filter, detoasted if need be into the current memory context.
 #[inline]
 pub fn read<'a>(datum: Datum) -> Result<View<'a>> {
-    view(super::input::detoasted(datum).cast())
+    // SAFETY: the argument is a datum of type lsbf.
+    unsafe { view(super::input::detoasted(datum).cast()) }
 }
 
 /// The words of an aggregate's state, to be changed in place; none where it is not ours or not plain.

@@ -49,7 +49,8 @@ impl Met {
     }
 }
 
-/// The stored filters that one function met in one statement. It lies in fn_extra, zeroed at first.
+/// The stored filters that one function met in one statement. It lies in fn_extra, zeroed at first. A call opens one filter
+/// through it: opening a second one may free the first.
 struct Memory {
     entries: [Met; REMEMBERED],
     count: usize,
@@ -94,7 +95,8 @@ impl Memory {
             self.bytes -= met.toast.va_rawsize as usize;
             // SAFETY: it was detoasted by `keep`, and nobody reads it any more.
             unsafe { pg_sys::pfree(met.whole.cast_mut().cast()) };
-            met.whole = std::ptr::null();
+            // It must earn its place again, else filters that do not fit would be read in turn.
+            (met.whole, met.asked) = (std::ptr::null(), 1);
         }
     }
 
@@ -121,7 +123,8 @@ impl Memory {
             pg_sys::MemoryContextSwitchTo(before);
             whole
         };
-        let view = image::view(whole)?;
+        // SAFETY: it was detoasted just now.
+        let view = unsafe { image::view(whole)? };
         let met = &mut self.entries[self.last];
         (met.whole, met.header) = (whole, MaybeUninit::new(view.header));
         self.bytes += size;

@@ -14,12 +14,12 @@ instructions() {
     sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 
-# each KIND: of one question; what making the filter and the vectors takes is subtracted
+# each KIND: of one question; what comes before the questions, and with the first one, is subtracted
 each() {
-  local none some
-  none=$(instructions "$1" 0)
-  some=$(instructions "$1" "$rows")
-  awk -v none="$none" -v some="$some" -v rows="$rows" 'BEGIN { printf "%.0f", (some - none) / rows }'
+  local few many
+  few=$(instructions "$1" 100)
+  many=$(instructions "$1" $((rows + 100)))
+  awk -v few="$few" -v many="$many" -v rows="$rows" 'BEGIN { printf "%.0f", (many - few) / rows }'
 }
 
 ensure_rust

@@ -10,7 +10,8 @@ pub const MAX_CAPACITY: u64 = 1_000_000_000_000;
 pub const MAX_TABLES: u32 = 255;
 /// Locality-sensitive hashes a table.
 pub const MAX_HASHES: u32 = 64;
-/// Random numbers a filter's seed expands to (dims x tables x hashes), 4 bytes each, kept once a backend.
+/// Random numbers a filter's seed expands to (dims x tables x hashes, or what fast transforms need), 4 bytes each, kept
+/// once a backend.
 pub const MAX_EXPANDED: u64 = 1 << 24;
 /// Dimensions up to which projections by fast transforms are chosen without being asked for: pgvector's dense vectors.
 pub const MAX_FAST_DIMS: u32 = 16_000;

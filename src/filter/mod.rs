@@ -64,7 +64,8 @@ impl Engine {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.hasher.bytes() + size_of::<ilbf::Scratch>() + size_of::<Engine>()
+        const PLAN: usize = 40 << 10;
+        self.hasher.bytes() + size_of::<ilbf::Scratch>() + size_of::<Engine>() + self.distances.len() * PLAN
     }
 
     fn hash(&mut self, vector: &Vector) -> Result<()> {

@@ -345,7 +345,8 @@ impl Params {
             [
                 ("kind", p.kind.name().to_string()),
                 ("metric", p.metric.name().to_string()),
-                ("family", p.family.name().to_string()),
+                ("alphabet", p.family.law().name().to_string()),
+                ("transform", if p.family.is_fast() { "hadamard" } else { "dense" }.to_string()),
                 ("seed", (p.seed as i64).to_string()),
                 ("capacity", p.capacity.to_string()),
                 ("near", shown(p.near)),

@@ -22,21 +22,12 @@ enum How {
 
 const SPREAD_BITS: usize = 1 << 16;
 
-/// Memory for one string: one byte a bit, and sampled bits.
+/// Memory for one string, taken when it is needed: one byte a bit, and sampled bits.
+#[derive(Default)]
 pub struct Scratch {
-    spread: Box<[u8; SPREAD_BITS]>,
+    spread: Vec<u8>,
     #[cfg(target_arch = "x86_64")]
     sampled: Vec<u32>,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Scratch {
-            spread: vec![0; SPREAD_BITS].try_into().expect("it is that long"),
-            #[cfg(target_arch = "x86_64")]
-            sampled: Vec::new(),
-        }
-    }
 }
 
 /// The bits of each byte, one a byte, lowest first.
@@ -88,11 +79,13 @@ impl BitSampling {
                 cut(&scratch.sampled, self.hashes, keys);
             }
             How::Spread(positions) => {
-                for (bits, &byte) in scratch.spread.as_chunks_mut::<8>().0.iter_mut().zip(bytes) {
+                scratch.spread.resize(SPREAD_BITS, 0);
+                let spread = scratch.spread.first_chunk_mut::<SPREAD_BITS>().expect("it is that long");
+                for (bits, &byte) in spread.as_chunks_mut::<8>().0.iter_mut().zip(bytes) {
                     *bits = SPREAD[usize::from(byte)];
                 }
                 for (key, sampled) in keys.iter_mut().zip(positions.chunks_exact(self.hashes)) {
-                    *key = sampled.iter().fold(0, |key, &at| key << 1 | u64::from(scratch.spread[usize::from(at)]));
+                    *key = sampled.iter().fold(0, |key, &at| key << 1 | u64::from(spread[usize::from(at)]));
                 }
             }
             How::Direct(positions) => {
@@ -205,7 +198,7 @@ mod tests {
                 *bytes.last_mut().unwrap() &= 0xff << (8 - dims % 8);
             }
             let mut scratch = Scratch::default();
-            scratch.spread.fill(1);
+            scratch.spread.resize(SPREAD_BITS, 1);
             for (tables, hashes) in [(1, 1), (3, 40), (25, 24), (7, 64), (9, 63), (40, 13)] {
                 for path in Path::available() {
                     let mut keys = vec![0; tables];

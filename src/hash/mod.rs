@@ -86,6 +86,7 @@ impl Hasher {
     pub fn bytes(&self) -> usize {
         match &self.functions {
             Functions::Projection(p) | Functions::Hyperplane(p) => p.bytes(),
+            Functions::Bits(_) => self.tables * self.hashes * 24 + (1 << 16),
             _ => self.tables * self.hashes * 24,
         }
     }
@@ -223,7 +224,7 @@ pub fn floor(x: f64) -> i64 {
     whole.saturating_sub(i64::from(whole as f64 > x))
 }
 
-/// Multiplications it takes to project a vector, or as many additions where a fast transform does it.
+/// What projecting a vector costs, in multiplications.
 pub fn projection_work(params: &Params, dims: u32) -> u64 {
     let (count, dims) = (u64::from(params.tables) * u64::from(params.hashes), u64::from(dims));
     if params.family.is_fast() { hadamard::cost(dims, count) } else { dims * count }
@@ -231,9 +232,13 @@ pub fn projection_work(params: &Params, dims: u32) -> u64 {
 
 /// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
 pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
-    let values = projection_work(params, dims);
-    let dense = params.family.projects() && !params.family.is_fast();
-    if dense && values > limits::MAX_EXPANDED {
+    let count = u64::from(params.tables) * u64::from(params.hashes);
+    let values = match params.family {
+        family if !family.projects() => return Ok(()),
+        family if family.is_fast() => hadamard::numbers(u64::from(dims), count),
+        _ => u64::from(dims) * count,
+    };
+    if values > limits::MAX_EXPANDED {
         return Err(Error::too_large(format!(
             "{dims} dimensions x {} tables x {} hashes need {values} random numbers, the limit is {}",
             params.tables,

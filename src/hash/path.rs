@@ -24,9 +24,10 @@ impl Path {
             paths.push(Path::Sse2);
             if std::arch::is_x86_feature_detected!("avx2") {
                 paths.push(Path::Avx2);
-            }
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                paths.push(Path::Avx512);
+                // What has no use for wider registers takes the path of AVX2 on these machines too.
+                if std::arch::is_x86_feature_detected!("avx512f") {
+                    paths.push(Path::Avx512);
+                }
             }
         }
         #[cfg(target_arch = "aarch64")]

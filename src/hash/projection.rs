@@ -40,13 +40,11 @@ impl Projection {
         super::check_expansion(params, dims)?;
         let (tables, hashes, dims) = (params.tables as usize, params.hashes as usize, dims as usize);
         let count = tables * hashes;
-        let mut linear = match params.family.is_fast() {
-            true => Linear::Fast(Hadamard::new(params.seed, dims, count)),
-            false => {
-                let matrix = Matrix::new(count, dims);
-                Linear::Dense(matrix.ok_or_else(|| Error::new(Code::OutOfMemory, "out of memory"))?)
-            }
+        let linear = match params.family.is_fast() {
+            true => Hadamard::new(params.seed, dims, count).map(Linear::Fast),
+            false => Matrix::new(count, dims).map(Linear::Dense),
         };
+        let mut linear = linear.ok_or_else(|| Error::new(Code::OutOfMemory, "out of memory"))?;
         let mut offsets = Vec::with_capacity(count);
         let spread = if params.aligned { 1.0 } else { f64::from(params.blooms.max(1)) };
         for table in 0..tables {

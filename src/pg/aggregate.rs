@@ -26,8 +26,7 @@ fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
 }
 
 fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
-    let filter = stored::whole(call, call.required(0))?;
-    with_member(&filter, &read(call, 1)?)
+    with_member(&image::read(call.required(0))?, &read(call, 1)?)
 }
 for_each_input!(lsbf_add,
     bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,

@@ -3,7 +3,7 @@
 
 use super::call::Call;
 use super::image;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::filter::bits::Body;
 use crate::filter::header::{FRONT, Header, RESERVED, View};
 use crate::hash::mix::{mix, reduce};
@@ -30,8 +30,9 @@ const PARTS_COST: usize = 512 << 10;
 #[derive(Clone, Copy)]
 struct Met {
     toast: pg_sys::varatt_external,
-    /// All of it with its header, once it was read.
+    /// All of it, once it was read: where it lies, its words and its header.
     whole: *const u64,
+    words: usize,
     header: MaybeUninit<Header>,
     /// How often it was asked by parts.
     asked: usize,
@@ -42,10 +43,7 @@ impl Met {
     #[inline]
     unsafe fn view<'a>(&self) -> View<'a> {
         // SAFETY: the header was stored with the words, as many as the value has.
-        unsafe {
-            let words = std::slice::from_raw_parts(self.whole, self.toast.va_rawsize as usize / 8);
-            View { header: self.header.assume_init(), words }
-        }
+        unsafe { View { header: self.header.assume_init(), words: std::slice::from_raw_parts(self.whole, self.words) } }
     }
 }
 
@@ -62,10 +60,10 @@ struct Memory {
 
 impl Memory {
     /// Looks first at the entry used last and the ones behind it: a filter is asked many times, or all are in turn.
-    fn find(&mut self, toast: &pg_sys::varatt_external) -> Option<&mut Met> {
-        let places = (self.last..self.count).chain(0..self.last);
-        self.last = places.into_iter().find(|&at| same(&self.entries[at].toast, toast))?;
-        Some(&mut self.entries[self.last])
+    fn find(&mut self, toast: &pg_sys::varatt_external) -> bool {
+        let found = (self.last..self.count).chain(0..self.last).find(|&at| same(&self.entries[at].toast, toast));
+        self.last = found.unwrap_or(self.last);
+        found.is_some()
     }
 
     /// Remembers one more. Which one is forgotten is left to chance: of filters asked in turn, the oldest is the one that
@@ -78,7 +76,8 @@ impl Memory {
             self.count -= 1;
             self.entries[at] = self.entries[self.count];
         }
-        self.entries[self.count] = Met { toast, whole: std::ptr::null(), header: MaybeUninit::uninit(), asked: 0 };
+        self.entries[self.count] =
+            Met { toast, whole: std::ptr::null(), words: 0, header: MaybeUninit::uninit(), asked: 0 };
         self.last = self.count;
         self.count += 1;
     }
@@ -100,16 +99,30 @@ impl Memory {
         }
     }
 
-    /// Whether the filter used last should now be read whole: the second time where there is room for it, else when it
-    /// was asked so often that reading it would have cost no more.
+    /// Whether the filter used last is kept, or should be: the second time where there is room for it, else when it was
+    /// asked so often that reading it would have cost no more.
+    #[inline]
     fn is_worth_keeping(&self) -> bool {
         let met = &self.entries[self.last];
         let size = met.toast.va_rawsize as usize;
-        size < PARTS_FROM || met.asked > 0 && self.bytes + size <= KEPT_BYTES || met.asked > size / PARTS_COST
+        !met.whole.is_null()
+            || size < PARTS_FROM
+            || met.asked > 0 && self.bytes + size <= KEPT_BYTES
+            || met.asked > size / PARTS_COST
     }
 
-    /// Reads the filter used last and keeps it, in the memory of the statement.
-    unsafe fn keep<'a>(&mut self, datum: Datum, context: pg_sys::MemoryContext) -> Result<View<'a>> {
+    /// The filter used last, read and kept in the memory of the statement if it is not yet.
+    #[inline]
+    fn keep<'a>(&mut self, datum: Datum, context: pg_sys::MemoryContext) -> Result<View<'a>> {
+        let met = &self.entries[self.last];
+        if !met.whole.is_null() {
+            // SAFETY: it was read whole.
+            return Ok(unsafe { met.view() });
+        }
+        self.read(datum, context)
+    }
+
+    fn read<'a>(&mut self, datum: Datum, context: pg_sys::MemoryContext) -> Result<View<'a>> {
         let size = self.entries[self.last].toast.va_rawsize as usize;
         while self.bytes > 0 && self.bytes + size > KEPT_BYTES {
             let at = self.draw();
@@ -126,7 +139,7 @@ impl Memory {
         // SAFETY: it was detoasted just now.
         let view = unsafe { image::view(whole)? };
         let met = &mut self.entries[self.last];
-        (met.whole, met.header) = (whole, MaybeUninit::new(view.header));
+        (met.whole, met.words, met.header) = (whole, view.words.len(), MaybeUninit::new(view.header));
         self.bytes += size;
         Ok(view)
     }
@@ -154,29 +167,33 @@ fn toast_pointer(datum: Datum) -> Option<pg_sys::varatt_external> {
 /// Parts of a compressed value cannot be read without what comes before them.
 fn is_compressed(toast: &pg_sys::varatt_external) -> bool {
     const SIZE_BITS: u32 = 30;
-    toast.va_extinfo & ((1 << SIZE_BITS) - 1) < toast.va_rawsize as u32 - RESERVED as u32
+    i64::from(toast.va_extinfo & ((1 << SIZE_BITS) - 1)) < i64::from(toast.va_rawsize) - RESERVED as i64
 }
 
 /// A filter to be asked: whole where it is at hand or worth reading, else by parts.
 #[inline]
 pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
-    match toast_pointer(datum) {
-        Some(toast) => open_stored(call, datum, toast, true),
-        None => image::read(datum).map(Filter::Whole),
+    let Some(toast) = toast_pointer(datum) else { return image::read(datum).map(Filter::Whole) };
+    let Some((memory, context)) = recall(call, toast) else { return image::read(datum).map(Filter::Whole) };
+    if !is_compressed(&toast) && !memory.is_worth_keeping() {
+        memory.entries[memory.last].asked += 1;
+        return Parts::open(datum, &toast).map(Filter::Parts);
     }
+    memory.keep(datum, context).map(Filter::Whole)
 }
 
 /// All words of a filter; a stored one is read once a statement.
 pub fn whole<'a>(call: &'a Call, datum: Datum) -> Result<View<'a>> {
-    let Some(toast) = toast_pointer(datum) else { return image::read(datum) };
-    match open_stored(call, datum, toast, false)? {
-        Filter::Whole(view) => Ok(view),
-        Filter::Parts(_) => image::read(datum),
+    match toast_pointer(datum).and_then(|toast| recall(call, toast)) {
+        Some((memory, context)) => memory.keep(datum, context),
+        None => image::read(datum),
     }
 }
 
-fn open_stored<'a>(call: &'a Call, datum: Datum, toast: pg_sys::varatt_external, by_parts: bool) -> Result<Filter<'a>> {
-    let Some(lookup) = call.lookup() else { return image::read(datum).map(Filter::Whole) };
+/// What this function remembers of the statement, with a stored filter as the one used last; none where the caller made no
+/// lookup record.
+fn recall<'a>(call: &'a Call, toast: pg_sys::varatt_external) -> Option<(&'a mut Memory, pg_sys::MemoryContext)> {
+    let lookup = call.lookup()?;
     // SAFETY: fn_extra is ours alone, zeroed or a `Memory` made here; both live in fn_mcxt.
     unsafe {
         let lookup = &mut *lookup.as_ptr();
@@ -184,25 +201,24 @@ fn open_stored<'a>(call: &'a Call, datum: Datum, toast: pg_sys::varatt_external,
             lookup.fn_extra = pg_sys::MemoryContextAllocZero(lookup.fn_mcxt, size_of::<Memory>());
         }
         let memory = &mut *lookup.fn_extra.cast::<Memory>();
-        match memory.find(&toast) {
-            Some(met) if !met.whole.is_null() => return Ok(Filter::Whole(met.view())),
-            Some(_) => {}
-            None => memory.push(toast),
+        if !memory.find(&toast) {
+            memory.push(toast);
         }
-        if !by_parts || is_compressed(&toast) || memory.is_worth_keeping() {
-            return memory.keep(datum, lookup.fn_mcxt).map(Filter::Whole);
-        }
-        memory.entries[memory.last].asked += 1;
+        Some((memory, lookup.fn_mcxt))
     }
-    Parts::open(datum, &toast).map(Filter::Parts)
 }
 
 /// The words before the bits, and the number of all words: read without the rest where that is possible.
 pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
-    match toast_pointer(datum) {
-        Some(toast) if !is_compressed(&toast) => Ok((front_of(datum)?, toast.va_rawsize as usize / 8)),
-        _ => image::read(datum).map(|view| (view, view.words.len())),
+    let (front, words) = match toast_pointer(datum) {
+        Some(toast) if !is_compressed(&toast) => (front_of(datum)?, toast.va_rawsize as usize / 8),
+        _ => image::read(datum).map(|view| (view, view.words.len()))?,
+    };
+    // Pages can be damaged.
+    if front.header.has_body && front.words.len() < front.header.body_start() {
+        return Err(Error::new(Code::Binary, "not a valid filter: it ends before its bits"));
     }
+    Ok((front, words))
 }
 
 fn front_of<'a>(datum: Datum) -> Result<View<'a>> {
@@ -277,9 +293,9 @@ impl Body for Parts<'_> {
             blocks.push((number, block));
             return block[place];
         }
-        // A value that was read by parts has the length it should have: nothing can go wrong any more.
         let body = self.whole.get_or_init(|| image::read(self.datum).map_or(&[], |view| view.body()));
-        body.word(at)
+        // It has the length it should have, or it would not have been read by parts.
+        body.get(at).map_or(0, |word| u64::from_le(*word))
     }
 
     fn prefetch(&self, _: usize) {}

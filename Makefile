@@ -7,7 +7,7 @@ export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPE
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 	@echo
 	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
 
@@ -23,13 +23,13 @@ accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of som
 papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
 	@cargo run --release --quiet --no-default-features --example papers
 
-bench: ## measure beside pgvector on a private PostgreSQL 18 and print ratios; N, DIMS, KIND, ... as scripts/bench.sh says
+bench: ## measure beside pgvector and print ratios; N=, DIMS=, KIND=: see docs/benchmarks.md
 	@scripts/bench.sh
 
-bench-core: ## measure hashing and asking without a server, in nanoseconds and in instructions
+bench-core: ## measure hashing and asking without a server
 	@scripts/bench-core.sh
 
-scaling: ## measure how costs grow with members, dimensions and tables, and write docs/scaling.md (two minutes)
+scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 	@cargo run --release --quiet --no-default-features --example bench scaling
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured

@@ -2,15 +2,17 @@
 //!
 //! `l2_distance` is the peer: what an exact comparison with one row costs.
 
+#[allow(dead_code)] // Some of it only serves examples/bench.
+#[path = "../examples/bench/filters.rs"]
+mod filters;
+
 use divan::{Bencher, black_box};
-use pg_lsbf::filter::params::{Kind, Metric};
+use filters::Draw;
 use pg_lsbf::filter::{Engine, Owned};
 use pg_lsbf::hash::hadamard::Hadamard;
 use pg_lsbf::hash::kernel::Matrix;
 use pg_lsbf::hash::path::Path;
 use pg_lsbf::hash::rng::Stream;
-use pg_lsbf::theory::design::{Spec, parameters};
-use pg_lsbf::vector::Vector;
 
 fn main() {
     divan::main();
@@ -34,15 +36,7 @@ fn matrix(columns: usize, rows: usize) -> Matrix {
 #[divan::bench(args = [384, 1536, 4096])]
 fn l2_distance(bencher: Bencher, dims: usize) {
     let (a, b) = (random(dims, 1), random(dims, 2));
-    bencher.bench_local(|| {
-        let mut sums = [0.0f32; 16];
-        for (a, b) in black_box(&a).as_chunks::<16>().0.iter().zip(black_box(&b).as_chunks::<16>().0) {
-            for l in 0..16 {
-                sums[l] += (a[l] - b[l]) * (a[l] - b[l]);
-            }
-        }
-        sums.iter().sum::<f32>()
-    });
+    bencher.bench_local(|| filters::distance(black_box(&a), black_box(&b)));
 }
 
 #[divan::bench(args = Path::available().into_iter().flat_map(|path| SHAPES.map(|shape| (path, shape))))]
@@ -60,63 +54,32 @@ fn dense_doubles(bencher: Bencher, (path, dims): (Path, usize)) {
 
 #[divan::bench(args = Path::available().into_iter().flat_map(|path| SHAPES.map(|shape| (path, shape))))]
 fn hadamard(bencher: Bencher, (path, (columns, rows)): (Path, (usize, usize))) {
-    let (functions, x) = (Hadamard::new(1, columns, rows), random(columns, 2));
+    let (functions, x) = (Hadamard::new(1, columns, rows).expect("there is memory"), random(columns, 2));
     let mut out = vec![0.0; rows];
     bencher.bench_local(|| functions.project(path, black_box(&x), &mut out));
 }
 
-/// Sixteen projections in all, 7 x 10, or 25 tables of bits, with ten thousand members.
-const FILTERS: [&str; 5] = ["dsbf l2 4x4", "lsbf l2 4x4", "lsbf l2 7x10", "ilbf l2 16", "dsbf bits 25"];
+/// Ten thousand members each; see examples/bench/filters.rs.
+const FILTERS: [&str; 5] = ["dsbf", "lsbf", "lsbf70", "ilbf", "bits"];
 
-fn filter(name: &str) -> (Engine, Owned, Vec<f32>, Vec<u8>) {
-    let (kind, metric, tables, hashes) = match name {
-        "dsbf l2 4x4" => (Kind::Dsbf, Metric::L2, 4, Some(4)),
-        "lsbf l2 4x4" => (Kind::Lsbf, Metric::L2, 4, Some(4)),
-        "lsbf l2 7x10" => (Kind::Lsbf, Metric::L2, 7, Some(10)),
-        "ilbf l2 16" => (Kind::Ilbf, Metric::L2, 16, None),
-        _ => (Kind::Dsbf, Metric::Hamming, 25, None),
-    };
-    let dims = if metric == Metric::Hamming { 1024 } else { 384 };
-    let spec = Spec {
-        dims: Some(dims),
-        capacity: Some(10_000),
-        near: Some(0.01),
-        tables: Some(tables),
-        hashes,
-        ..Spec::default()
-    };
-    let (params, dims) = parameters(kind, metric, &spec).expect("the parameters are in range");
-    let mut engine = Engine::new(params, dims).expect("there is memory");
-    let mut filter = Owned::new(&engine.params, dims);
-    let mut stream = Stream::new(3, 0);
-    let (mut x, mut bytes) = (vec![0.0; dims as usize], vec![0; dims as usize / 8]);
-    for _ in 0..10_000 {
-        x.iter_mut().for_each(|x| *x = stream.uniform() as f32);
-        bytes.iter_mut().for_each(|b| *b = stream.word() as u8);
-        filter.add(&mut engine, &vector(metric, &x, &bytes)).expect("vectors are finite");
-    }
-    x.iter_mut().for_each(|x| *x = 1.0 - *x);
-    bytes.iter_mut().for_each(|b| *b = !*b);
-    (engine, filter, x, bytes)
-}
-
-fn vector<'a>(metric: Metric, x: &'a [f32], bytes: &'a [u8]) -> Vector<'a> {
-    match metric {
-        Metric::Hamming => Vector::Bits { bytes, len: bytes.len() * 8 },
-        _ => Vector::F32(x),
-    }
+fn filter(kind: &str) -> (Engine, Owned, Draw) {
+    let dims = if kind == "bits" { 1024 } else { 384 };
+    let (engine, filter) = filters::random(kind, 10_000, dims).expect("the kind is known");
+    let mut stranger = Draw::new(2, dims);
+    stranger.next(engine.params.metric);
+    (engine, filter, stranger)
 }
 
 #[divan::bench(args = FILTERS)]
-fn member(bencher: Bencher, name: &str) {
-    let (mut engine, filter, x, bytes) = filter(name);
-    let vector = vector(engine.params.metric, &x, &bytes);
+fn member(bencher: Bencher, kind: &str) {
+    let (mut engine, filter, stranger) = filter(kind);
+    let vector = stranger.last(engine.params.metric);
     bencher.bench_local(|| engine.member(&filter.image, black_box(&vector), 1.0));
 }
 
 #[divan::bench(args = FILTERS)]
-fn add(bencher: Bencher, name: &str) {
-    let (mut engine, mut filter, x, bytes) = filter(name);
-    let vector = vector(engine.params.metric, &x, &bytes);
+fn add(bencher: Bencher, kind: &str) {
+    let (mut engine, mut filter, stranger) = filter(kind);
+    let vector = stranger.last(engine.params.metric);
     bencher.bench_local(|| filter.add(&mut engine, black_box(&vector)));
 }

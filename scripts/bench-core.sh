@@ -31,7 +31,7 @@ cargo build --release --quiet --no-default-features --example bench
 distance=$(each distance)
 printf '%-44s %9s %9s\n' "one question, filter of 10,000 members" "count" "ratio"
 printf '%-44s %9s %9s\n' "exact l2 distance, 384 dimensions" "$distance" 1.00
-for kind in dsbf lsbf ilbf bits; do
+for kind in dsbf lsbf lsbf70 ilbf bits; do
   count=$(each "$kind")
   printf '%-44s %9s %9s\n' "$kind" "$count" "$(awk -v a="$count" -v b="$distance" 'BEGIN { printf "%.2f", a / b }')"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures pg_lsbf beside pgvector on one private server (PostgreSQL 18) and prints ratios; all figures go to
 # target/bench/bench.json, the table also to target/bench/bench.md, and into docs/benchmarks.md with UPDATE=1.
-#   N=30000 DIMS=384       rows and dimensions of the vectors; other than these they are generated
+#   N=30000 DIMS=384       rows and dimensions of the vectors; generated for other dimensions and more rows
 #   KIND=lsbf              only filters of this kind (a regular expression)
 #   MANY=1000000           rows of the large table     MEMBERS=10000000   members of the largest filter
 #   REPEATS=9              runs of each query, after one that does not count
@@ -41,14 +41,15 @@ shared_buffers() {
   echo "$((wanted < half ? wanted : half))MB"
 }
 
-# profile: the functions that a scan with approx_member spends its time in
+# profile NAME: the functions that a scan with approx_member spends its time in
 profile() {
-  local pid
+  local pid source
+  source=$(server_query bench "SELECT source FROM filters WHERE name = '$1'")
   command -v perf >/dev/null || apt_install linux-perf
   {
     echo "SELECT pg_backend_pid() \\g $WORK/pid"
     for _ in {1..200}; do
-      echo "SELECT count(*) FROM items WHERE approx_member((SELECT f FROM filters WHERE name = 'ilbf 16'), v);"
+      echo "SELECT count(*) FROM $source WHERE approx_member((SELECT f FROM filters WHERE name = '$1'), v);"
     done
   } >"$WORK/profile.sql"
   server_psql bench -At -f "$WORK/profile.sql" >/dev/null &
@@ -110,10 +111,9 @@ psql_bench -At -v processor="$processor" -v data="$said" -f benches/server/json.
 {
   echo "$processor; PostgreSQL $("$TREE_PG_CONFIG" --version | awk '{ print $2 }'); $said; $(date +%Y-%m-%d)."
   echo
-  psql_bench -At -f benches/server/markdown.sql
+  psql_bench -Atq -f benches/server/markdown.sql
 } >"$out/bench.md"
 psql_bench -f benches/server/report.sql
-echo "Times are microseconds a row, the best of several runs; spread is how much worse the worst run was, ours / peer."
 say "all figures: $out/bench.json"
 if [[ -n ${UPDATE:-} ]]; then
   awk -v file="$out/bench.md" '
@@ -123,6 +123,7 @@ if [[ -n ${UPDATE:-} ]]; then
   cat "$out/benchmarks.md" >docs/benchmarks.md
 fi
 if [[ -n ${PROFILE:-} ]]; then
-  say "where a scan with an ILBF of 16 projections spends its time"
-  profile
+  name=$(server_query bench "SELECT name FROM filters ORDER BY name <> 'ilbf 16' LIMIT 1")
+  say "where a scan with $name spends its time"
+  profile "$name"
 fi

@@ -6,5 +6,6 @@ SELECT jsonb_pretty(jsonb_build_object(
   'processor', :'processor',
   'data', :'data',
   'ratios', (SELECT jsonb_agg(to_jsonb(r) - 'place' ORDER BY place) FROM bench.ratios r),
+  'ways', (SELECT jsonb_agg(to_jsonb(w)) FROM bench.ways w),
   'times', (SELECT jsonb_agg(to_jsonb(t) ORDER BY name) FROM bench.times t),
   'filters', (SELECT jsonb_agg(jsonb_build_object('name', name, 'bytes', octet_length(f::bytea), 'fpr', lsbf_fpr(f))) FROM filters)));

@@ -9,7 +9,7 @@ INSERT INTO bench.queries
   FROM large;
 CALL bench.measure('^ask .* of [0-9]+$', 3);
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT format('ask a %s of %s members : of %s', upper(kind), max(members), min(members)),
+  SELECT format('ask %s of %s members : of %s', upper(kind), max(members), min(members)),
     format('ask %s of %s', kind, max(members)), format('ask %s of %s', kind, min(members)), 'at most', 4
   FROM large GROUP BY kind ORDER BY kind;
 
@@ -68,7 +68,7 @@ DO $$ BEGIN
 END $$;
 RESET max_parallel_workers_per_gather;
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT format('build a %s of %s bytes a row with two workers : with none', upper(i.kind), round((bits + coalesce(verify_bits, 0)) / 8.0 / :rows)),
+  SELECT format('build %s of %s bytes a row with two workers : with none', upper(i.kind), round((bits + coalesce(verify_bits, 0)) / 8.0 / :rows)),
     format('build %s with 2 workers', prototypes.kind), format('build %s with 0 workers', prototypes.kind), 'at least', 1.6
   FROM prototypes, lsbf_info(p) i;
 INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES

@@ -1,7 +1,11 @@
--- The same table for docs/benchmarks.md.
+-- The same tables for docs/benchmarks.md.
 SELECT '| ours : peer | ours, us a row | peer, us a row | ratio | bar | spread |' UNION ALL SELECT '|---|---|---|---|---|---|';
 SELECT format('| %s | %s | %s | **%s** | %s | %s %% / %s %% |', what, round(ours_us::numeric, 3), round(peer_us::numeric, 3),
   CASE WHEN ratio < 20 THEN round(ratio::numeric, 2) ELSE round(ratio::numeric) END,
-  coalesce(kind || ' ' || bar, 'none') || CASE WHEN met THEN '' ELSE ': **not met**' END,
+  CASE WHEN bar IS NULL THEN 'none' WHEN met THEN kind || ' ' || bar ELSE kind || ' ' || bar || ': **not met**' END,
   round(100 * ours_spread::numeric), round(100 * peer_spread::numeric))
 FROM bench.ratios ORDER BY place;
+SELECT '';
+SELECT '| is anything near? | ask, us a row | build, us a row | bytes a row |' UNION ALL SELECT '|---|---|---|---|';
+SELECT format('| %s | %s | %s | %s |', name, round(ask_us::numeric, 2), round(build_us::numeric, 2), round(bytes_a_row, 1))
+FROM bench.ways;

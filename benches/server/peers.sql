@@ -11,7 +11,7 @@ INSERT INTO bench.queries VALUES ('semi-join with HNSW', 1000,
 SET enable_seqscan = off;
 SET hnsw.ef_search = 40;
 CALL bench.measure('^semi-join with HNSW$', 3);
-CREATE TABLE bench.sizes AS SELECT 'HNSW' AS name, pg_relation_size('hnsw')::numeric / :rows AS bytes_a_row;
+INSERT INTO bench.sizes SELECT 'HNSW', pg_relation_size('hnsw')::numeric / :rows;
 DROP INDEX hnsw;
 
 \echo building an IVFFlat index
@@ -36,19 +36,19 @@ CREATE TABLE planes AS
   FROM generate_series(1, 7) t, generate_series(1, 10) j, generate_series(1, :dims) GROUP BY t, j;
 CREATE FUNCTION keys(v vector) RETURNS TABLE (t integer, key bigint) STABLE LANGUAGE sql AS $$
   SELECT t, hashtextextended(string_agg(floor(-(v <#> a) / 2 + b)::text, ' ' ORDER BY j), 0) FROM planes GROUP BY t $$;
-CALL bench.once('build LSH keys', 4000, $$
-  CREATE TABLE lsh AS SELECT i.id, k.* FROM (SELECT * FROM items LIMIT 4000) i, keys(v) k;
+CALL bench.once('build LSH keys', :rows, $$
+  CREATE TABLE lsh AS SELECT i.id, k.* FROM items i, keys(v) k;
   CREATE INDEX ON lsh (t, key); ANALYZE lsh $$);
 CREATE TABLE asked_keys AS SELECT a.id, k.* FROM asked a, keys(v) k;
 INSERT INTO bench.queries VALUES ('semi-join with LSH keys', 1000,
   'SELECT count(DISTINCT a.id) FROM asked_keys a WHERE EXISTS (SELECT FROM lsh l WHERE (l.t, l.key) = (a.t, a.key))');
 CALL bench.measure('^semi-join with LSH keys$', 3);
-INSERT INTO bench.sizes SELECT 'LSH keys', pg_total_relation_size('lsh')::numeric / 4000;
+INSERT INTO bench.sizes SELECT 'LSH keys', pg_total_relation_size('lsh')::numeric / :rows;
 INSERT INTO bench.sizes SELECT name, length(f::bytea)::numeric / (0.8 * rows) FROM filters;
 
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT 'semi-join rows/s with ' || name || ' : with HNSW, ef_search 40', 'ask ' || name, 'semi-join with HNSW', 'at least', 200
+  SELECT 'semi-join rows/s with ' || upper(left(name, 4)) || substr(name, 5) || ' : with HNSW, ef_search 40', 'ask ' || name, 'semi-join with HNSW', 'at least', 200
   FROM filters WHERE source = 'items';
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT 'build rows/s of ' || name || ' : of HNSW, m 16, ef_construction 64', 'build ' || name, 'build HNSW', 'at least', 300
+  SELECT 'build rows/s of ' || upper(left(name, 4)) || substr(name, 5) || ' : of HNSW, m 16, ef_construction 64', 'build ' || name, 'build HNSW', 'at least', 300
   FROM filters WHERE source = 'items';

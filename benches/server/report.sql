@@ -1,9 +1,14 @@
--- The table of ratios and, where :json is given, everything as JSON.
+-- What was measured, for people: the bars, and all ways to do a semi-join.
 \pset border 2
 \pset linestyle ascii
 \pset footer off
+\pset null '-'
 SELECT what AS "ours : peer", round(ours_us::numeric, 3) AS "ours, us", round(peer_us::numeric, 3) AS "peer, us",
   CASE WHEN ratio < 20 THEN round(ratio::numeric, 2) ELSE round(ratio::numeric) END AS ratio,
   coalesce(kind || ' ' || bar, '') AS bar, CASE WHEN bar IS NULL THEN '' WHEN met THEN 'met' ELSE 'NOT MET' END AS " ",
   format('%s %% / %s %%', round(100 * ours_spread::numeric), round(100 * peer_spread::numeric)) AS spread
 FROM bench.ratios ORDER BY place;
+\echo Times are microseconds a row, the best of several runs; spread is how much longer the worst run took, ours / peer.
+SELECT name AS "is anything near? a row at a time", round(ask_us::numeric, 2) AS "ask, us a row",
+  round(build_us::numeric, 2) AS "build, us a row", round(bytes_a_row, 1) AS "bytes a row"
+FROM bench.ways;

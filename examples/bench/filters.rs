@@ -13,6 +13,7 @@ pub fn spec(kind: &str, members: usize, dims: usize) -> Option<(Kind, Metric, Sp
     Some(match kind {
         "dsbf" => (Kind::Dsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
         "lsbf" => (Kind::Lsbf, Metric::L2, Spec { tables: Some(4), hashes: Some(4), ..common }),
+        "lsbf70" => (Kind::Lsbf, Metric::L2, Spec { tables: Some(7), hashes: Some(10), ..common }),
         // A quarter of the default's Blooms, so that ten million members stay below the largest size.
         "ilbf" => (Kind::Ilbf, Metric::L2, Spec { tables: Some(16), blooms: Some((4 * members) as i64), ..common }),
         "bits" => (Kind::Dsbf, Metric::Hamming, Spec { tables: Some(25), near: Some(0.01), ..common }),
@@ -35,11 +36,13 @@ impl Draw {
         Draw { rng: SmallRng::seed_from_u64(seed), x: vec![0.0; dims], bytes: vec![0; dims.div_ceil(8)] }
     }
 
+    /// Draws a vector.
     pub fn reals(&mut self) -> &[f32] {
         self.x.iter_mut().for_each(|x| *x = SPREAD * self.rng.random::<f32>());
         &self.x
     }
 
+    /// Draws a vector or a bit string, as the metric asks for.
     pub fn next(&mut self, metric: Metric) -> Vector<'_> {
         match metric {
             Metric::Hamming => self.rng.fill(&mut self.bytes[..]),
@@ -57,6 +60,7 @@ impl Draw {
     }
 }
 
+/// A filter of random members, with its engine.
 pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)> {
     let (kind, metric, spec) = spec(kind, members, dims)?;
     let (params, dims) = parameters(kind, metric, &spec).expect("the parameters are in range");
@@ -92,7 +96,8 @@ pub fn ask(kind: &str, rows: usize) -> Option<()> {
     Some(())
 }
 
-fn distance(a: &[f32], b: &[f32]) -> f32 {
+/// The l2 distance: what an exact comparison with one row takes.
+pub fn distance(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0f32; 16];
     for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {
         for l in 0..16 {

@@ -133,11 +133,10 @@ fn members(report: &mut Report) -> std::io::Result<()> {
     report.picture("members", plot)?;
     report.say(
         "**Where cache misses begin.** While a filter fits into the second-level cache, every probe is served from it \
-         and the curves are flat: hashing is all there is. Once it is larger, each of the probes is a miss in that \
-         cache, and beyond the third-level cache a read from memory, of which most also miss the TLB (4 kB pages). The \
-         positions of all tables are computed first and fetched ahead together, so that a question waits about as long \
-         as for one or two of them, not for the sum: the ILBF with its 16 places rises most, the DSBF and the LSBF with \
-         4 least. A filter stops an LSBF question at its second empty table, which is why it stays cheapest.\n",
+         and a curve is flat: hashing is all there is. Once it is larger, its probes are misses in that cache, and beyond \
+         the third-level cache reads from memory, of which most also miss the TLB (4 kB pages). The positions of all tables \
+         are computed first and fetched ahead together, so that a question waits about as long as for one or two of them, \
+         not for the sum of all. An LSBF question ends at its second empty table.\n",
     );
     Ok(())
 }
@@ -181,9 +180,9 @@ fn dimensions(report: &mut Report) -> std::io::Result<()> {
     };
     report.picture("dimensions", plot)?;
     report.say(
-        "A dense matrix takes one multiplication for each projection and dimension, and beyond the first-level cache (16 \
-         projections: 500 dimensions, 70: 110) the time to read the matrix. A fast transform takes about ten additions a \
-         dimension for up to 128 projections.\n",
+        "A dense matrix takes one multiplication for each projection and dimension, and once it is larger than the \
+         first-level cache the time to read it. A fast transform takes about ten additions a dimension for up to 128 \
+         projections, in blocks of 128 dimensions. Beyond some thousand dimensions reading the vectors themselves shows.\n",
     );
     Ok(())
 }

@@ -11,6 +11,7 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{vardata_any, varsize_any_exhdr};
 use std::cell::{OnceCell, RefCell};
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// A filter to be asked.
 pub enum Filter<'a> {
@@ -173,8 +174,11 @@ fn is_compressed(toast: &pg_sys::varatt_external) -> bool {
 /// A filter to be asked: whole where it is at hand or worth reading, else by parts.
 #[inline]
 pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
-    let Some(toast) = toast_pointer(datum) else { return image::read(datum).map(Filter::Whole) };
-    let Some((memory, context)) = recall(call, toast) else { return image::read(datum).map(Filter::Whole) };
+    let (Some(toast), Some(lookup)) = (toast_pointer(datum), call.lookup()) else {
+        return image::read(datum).map(Filter::Whole);
+    };
+    // SAFETY: the record belongs to this call.
+    let (memory, context) = unsafe { recall(lookup, toast) };
     if !is_compressed(&toast) && !memory.is_worth_keeping() {
         memory.entries[memory.last].asked += 1;
         return Parts::open(datum, &toast).map(Filter::Parts);
@@ -184,16 +188,21 @@ pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
 
 /// All words of a filter; a stored one is read once a statement.
 pub fn whole<'a>(call: &'a Call, datum: Datum) -> Result<View<'a>> {
-    match toast_pointer(datum).and_then(|toast| recall(call, toast)) {
-        Some((memory, context)) => memory.keep(datum, context),
-        None => image::read(datum),
-    }
+    let (Some(toast), Some(lookup)) = (toast_pointer(datum), call.lookup()) else { return image::read(datum) };
+    // SAFETY: the record belongs to this call.
+    let (memory, context) = unsafe { recall(lookup, toast) };
+    memory.keep(datum, context)
 }
 
-/// What this function remembers of the statement, with a stored filter as the one used last; none where the caller made no
-/// lookup record.
-fn recall<'a>(call: &'a Call, toast: pg_sys::varatt_external) -> Option<(&'a mut Memory, pg_sys::MemoryContext)> {
-    let lookup = call.lookup()?;
+/// What a function remembers of its statement, with a stored filter as the one used last, and the memory that lives as
+/// long.
+///
+/// SAFETY: the record must be that of the function being called, and nobody else may hold what is remembered.
+#[inline]
+unsafe fn recall<'a>(
+    lookup: NonNull<pg_sys::FmgrInfo>,
+    toast: pg_sys::varatt_external,
+) -> (&'a mut Memory, pg_sys::MemoryContext) {
     // SAFETY: fn_extra is ours alone, zeroed or a `Memory` made here; both live in fn_mcxt.
     unsafe {
         let lookup = &mut *lookup.as_ptr();
@@ -204,7 +213,7 @@ fn recall<'a>(call: &'a Call, toast: pg_sys::varatt_external) -> Option<(&'a mut
         if !memory.find(&toast) {
             memory.push(toast);
         }
-        Some((memory, lookup.fn_mcxt))
+        (memory, lookup.fn_mcxt)
     }
 }
 

@@ -23,7 +23,7 @@ INSERT INTO filters
   UNION ALL SELECT 'lsbf', lsbf_agg(v, lsbf_new(dims => 16, capacity => 800000, near => 0.1)) FROM members
   UNION ALL SELECT 'crowded lsbf', lsbf_agg(v, lsbf_new(dims => 16, capacity => 800000, near => 100, far => 500, overflow => 3)) FROM members
   UNION ALL SELECT 'ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1)) FROM members
-  UNION ALL SELECT 'ilbf of large blooms', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, slots => 1024, blooms => 20001)) FROM members
+  UNION ALL SELECT 'ilbf of large blooms', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, slots => 1024, blooms => 80001)) FROM members
   UNION ALL SELECT 'aligned ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, blooms_aligned => true)) FROM members;
 -- The same, compressed: they cannot be read by parts.
 CREATE TABLE compressed (name text, f lsbf);
@@ -91,6 +91,18 @@ for call in "lsbf_kind(f)" "lsbf_members(f)" "lsbf_overlap(f, f)"; do
   once=$(query "SELECT buffers('SELECT $call FROM filters WHERE name = ''dsbf''')")
   assert_at_most "$call reads $once buffers, catalogs included" "$once" 60
 done
+
+# Filters that do not fit together: what is asked in turn is not read in turn.
+server_psql main <<'SQL'
+CREATE TABLE two AS
+  SELECT n, lsbf_agg(v, lsbf_new(dims => 16, capacity => 13000000, near => 0.1, seed => n)) AS f
+  FROM members, generate_series(1, 2) AS n GROUP BY n;
+VACUUM ANALYZE two;
+SQL
+whole=$(query "SELECT buffers('SELECT octet_length(f::bytea) FROM two')")
+assert_at_most "two filters are over 64 MB together ($whole buffers)" 9000 "$whole"
+turns=$(query "SELECT buffers('SELECT approx_member(f, v) FROM asked CROSS JOIN LATERAL (SELECT f FROM two OFFSET 0) t')")
+assert_at_most "asked 500 times in turn, they are read a few times ($turns buffers)" "$turns" "$((whole * 8))"
 
 # More filters than are remembered, and more bytes than are kept: every answer is still right.
 server_psql main <<'SQL'

@@ -62,7 +62,7 @@ DO $$ BEGIN
   FOR turn IN 1..4 LOOP
     FOR workers IN 0..2 BY 2 LOOP
       PERFORM set_config('max_parallel_workers_per_gather', workers::text, false);
-      CALL bench.measure(format(' with %s workers$', workers), 1);
+      CALL bench.measure(format(' with %s workers$', workers), 2);
     END LOOP;
   END LOOP;
 END $$;

@@ -6,6 +6,7 @@
 #   MANY=1000000           rows of the large table     MEMBERS=10000000   members of the largest filter
 #   REPEATS=9              runs of each query, after one that does not count
 #   DATA=../shared/data    where sentences_384.f16.npy and fingerprints_1024.u8.npy lie; without, rows are generated
+#   OUT=target/bench       where results are written
 #   PROFILE=1              also shows where a scan with approx_member spends its time (needs perf)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +21,8 @@ many=${MANY:-1000000}
 members=${MEMBERS:-10000000}
 repeats=${REPEATS:-9}
 data=${DATA:-../shared/data}
-out=$TARGET/bench
+out=${OUT:-$TARGET/bench}
+unset TREE_PG_CONFIG
 
 # real FILE COLUMNS WANTED: its path where it is there and has the columns that are wanted
 real() { if [[ $2 == "$3" && -f $data/$1 ]]; then echo "$data/$1"; fi; }

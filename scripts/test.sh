@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test, stage by stage; the last line is `N passed, N failed`.
 #   TESTS="name ..."  only these SQL tests and scenarios
-#   STAGES="fmt ..."  only these stages: fmt clippy core doc pgrx servers
+#   STAGES="fmt ..."  only these stages: fmt clippy core doc pgrx servers bench
 #   PG_CONFIG=...     the only server to test with; else one that is found, and PostgreSQL 16 and 18 with pgvector
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -116,7 +116,7 @@ server_stage() {
 }
 
 [[ -z ${TESTS:-} ]] || STAGES=servers
-STAGES=${STAGES:-fmt clippy core doc pgrx servers}
+STAGES=${STAGES:-fmt clippy core doc pgrx servers bench}
 chosen=${PG_CONFIG:-}
 
 start=$(now)
@@ -150,6 +150,11 @@ if wanted servers; then
   for server in "${servers[@]}"; do
     server_stage "$server"
   done
+fi
+
+# That it runs; what it measures on so few rows means nothing.
+if wanted bench && [[ -z $chosen ]]; then
+  stage "benchmarks, a few rows" count_one env N=500 MANY=2000 MEMBERS=20000 REPEATS=1 OUT="$logs/bench" scripts/bench.sh
 fi
 
 say "done in $(seconds_since "$start") s"

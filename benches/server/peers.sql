@@ -3,10 +3,11 @@ SET max_parallel_maintenance_workers = 0;
 SELECT count(*) AS rows FROM items \gset
 CREATE TABLE asked AS SELECT * FROM items ORDER BY md5(id::text) LIMIT 1000;
 CREATE TABLE asked_few AS SELECT * FROM asked LIMIT 20;
+SELECT count(*) AS asked FROM asked \gset
 
 \echo building an HNSW index
 CALL bench.once('build HNSW', :rows, 'CREATE INDEX hnsw ON items USING hnsw (v vector_l2_ops) WITH (m = 16, ef_construction = 64)');
-INSERT INTO bench.queries VALUES ('semi-join with HNSW', 1000,
+INSERT INTO bench.queries VALUES ('semi-join with HNSW', :asked,
   'SELECT count(*) FROM asked q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
 SET enable_seqscan = off;
 SET hnsw.ef_search = 40;
@@ -16,7 +17,7 @@ DROP INDEX hnsw;
 
 \echo building an IVFFlat index
 CALL bench.once('build IVFFlat', :rows, 'CREATE INDEX ivf ON items USING ivfflat (v vector_l2_ops) WITH (lists = 100)');
-INSERT INTO bench.queries VALUES ('semi-join with IVFFlat', 1000,
+INSERT INTO bench.queries VALUES ('semi-join with IVFFlat', :asked,
   'SELECT count(*) FROM asked q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
 SET ivfflat.probes = 5;
 CALL bench.measure('^semi-join with IVFFlat$', 2);

@@ -142,6 +142,16 @@ fn fast_projections_collide_as_normal_ones_do() {
 }
 
 #[test]
+fn many_projections_are_as_good_as_few() {
+    // Other numbers of sums, and several passes.
+    for shape in [(30, 1), (60, 1), (128, 1), (30, 10)] {
+        for difference in [Difference::Dense, Difference::At(&[3]), Difference::At(&[0, 1])] {
+            check(Metric::L2, 384, shape, difference, 1.0);
+        }
+    }
+}
+
+#[test]
 fn fast_hyperplanes_collide_as_normal_ones_do() {
     for dims in [128, 384] {
         for distance in [0.05, 0.3, 1.0] {

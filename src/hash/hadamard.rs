@@ -180,8 +180,8 @@ fn plain<T: Number>(x: &[T], blocks: &[Random], sums: &mut [Group<T>]) {
         let mut shuffled = [[T::default(); GROUP]; GROUPS];
         for (group, to) in shuffled.iter_mut().enumerate() {
             let from = &block[random.order[group]];
-            for ((to, &place), &sign) in to.iter_mut().zip(&random.places.0[group]).zip(&random.behind.0[group]) {
-                *to = from[place as usize] * T::from(sign);
+            for ((to, &place), &factor) in to.iter_mut().zip(&random.places.0[group]).zip(&random.behind.0[group]) {
+                *to = from[place as usize] * T::from(factor);
             }
         }
         let mut groups = GROUPS;

@@ -2,6 +2,7 @@
 //! once reads only the chunks it touches.
 
 use super::call::Call;
+use super::error::raise;
 use super::image;
 use crate::error::{Code, Error, Result};
 use crate::filter::bits::Body;
@@ -10,6 +11,7 @@ use crate::hash::mix::{mix, reduce};
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{vardata_any, varsize_any_exhdr};
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -24,8 +26,8 @@ const REMEMBERED: usize = 256;
 const KEPT_BYTES: usize = 64 << 20;
 /// Smaller filters are read whole at once: that takes no longer than a few chunks do.
 const PARTS_FROM: usize = 128 << 10;
-/// Asking a filter by parts costs about as much as reading so many bytes of it.
-const PARTS_COST: usize = 512 << 10;
+/// Fetching a block takes about as long as reading so many bytes of the whole.
+const BLOCK_COST: usize = 16 << 10;
 
 /// A stored filter that a statement met.
 #[derive(Clone, Copy)]
@@ -35,8 +37,8 @@ struct Met {
     whole: *const u64,
     words: usize,
     header: MaybeUninit<Header>,
-    /// How often it was asked by parts.
-    asked: usize,
+    /// Blocks of it that were fetched, and one for each time it was asked by parts.
+    fetched: usize,
 }
 
 impl Met {
@@ -78,7 +80,7 @@ impl Memory {
             self.entries[at] = self.entries[self.count];
         }
         self.entries[self.count] =
-            Met { toast, whole: std::ptr::null(), words: 0, header: MaybeUninit::uninit(), asked: 0 };
+            Met { toast, whole: std::ptr::null(), words: 0, header: MaybeUninit::uninit(), fetched: 0 };
         self.last = self.count;
         self.count += 1;
     }
@@ -96,20 +98,20 @@ impl Memory {
             // SAFETY: it was detoasted by `keep`, and nobody reads it any more.
             unsafe { pg_sys::pfree(met.whole.cast_mut().cast()) };
             // It must earn its place again, else filters that do not fit would be read in turn.
-            (met.whole, met.asked) = (std::ptr::null(), 1);
+            (met.whole, met.fetched) = (std::ptr::null(), 1);
         }
     }
 
-    /// Whether the filter used last is kept, or should be: the second time where there is room for it, else when it was
-    /// asked so often that reading it would have cost no more.
+    /// Whether the filter used last is kept, or should be: the second time where there is room for it, else when so many
+    /// blocks of it were fetched that reading it would have cost no more.
     #[inline]
     fn is_worth_keeping(&self) -> bool {
         let met = &self.entries[self.last];
         let size = met.toast.va_rawsize as usize;
         !met.whole.is_null()
             || size < PARTS_FROM
-            || met.asked > 0 && self.bytes + size <= KEPT_BYTES
-            || met.asked > size / PARTS_COST
+            || met.fetched > 0 && self.bytes + size <= KEPT_BYTES
+            || met.fetched > size / BLOCK_COST
     }
 
     /// The filter used last, read and kept in the memory of the statement if it is not yet.
@@ -180,8 +182,8 @@ pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
     // SAFETY: the record belongs to this call.
     let (memory, context) = unsafe { recall(lookup, toast) };
     if !is_compressed(&toast) && !memory.is_worth_keeping() {
-        memory.entries[memory.last].asked += 1;
-        return Parts::open(datum, &toast).map(Filter::Parts);
+        memory.entries[memory.last].fetched += 1;
+        return Parts::open(datum, toast, lookup).map(Filter::Parts);
     }
     memory.keep(datum, context).map(Filter::Whole)
 }
@@ -225,7 +227,7 @@ pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
     };
     // Pages can be damaged.
     if front.header.has_body && front.words.len() < front.header.body_start() {
-        return Err(Error::new(Code::Binary, "not a valid filter: it ends before its bits"));
+        return Err(damaged());
     }
     Ok((front, words))
 }
@@ -250,10 +252,10 @@ fn fetch<'a>(datum: Datum, offset: usize, length: usize) -> &'a [u8] {
     }
 }
 
-/// Words fetched at once: a chunk of a TOAST table has four times as many.
+/// Words fetched at once: a chunk of a TOAST table has about four times as many.
 const BLOCK: usize = 64;
-/// Blocks fetched before the whole filter is read instead: a wide theta may touch a large part of it.
-const MOST_BLOCKS: usize = 64;
+/// Blocks of any filter that may be fetched for one question.
+const LEAST_BLOCKS: usize = 64;
 
 /// A stored filter, of which only what is asked for is read.
 pub struct Parts<'a> {
@@ -261,51 +263,82 @@ pub struct Parts<'a> {
     /// Words of the whole filter.
     pub words: usize,
     datum: Datum,
+    toast: pg_sys::varatt_external,
+    lookup: NonNull<pg_sys::FmgrInfo>,
     /// The blocks fetched so far, by their numbers.
-    blocks: RefCell<Vec<(usize, [u64; BLOCK])>>,
-    whole: OnceCell<&'a [u64]>,
+    blocks: RefCell<BTreeMap<usize, [u64; BLOCK]>>,
+    /// All of it, where a question touches so much that this is cheaper.
+    whole: OnceCell<View<'a>>,
 }
 
-impl Parts<'_> {
-    fn open(datum: Datum, toast: &pg_sys::varatt_external) -> Result<Self> {
+impl<'a> Parts<'a> {
+    fn open(datum: Datum, toast: pg_sys::varatt_external, lookup: NonNull<pg_sys::FmgrInfo>) -> Result<Self> {
         Ok(Parts {
             front: front_of(datum)?,
             words: toast.va_rawsize as usize / 8,
             datum,
-            blocks: RefCell::new(Vec::new()),
+            toast,
+            lookup,
+            blocks: RefCell::default(),
             whole: OnceCell::new(),
         })
     }
 
     fn fetch_block(&self, number: usize) -> [u64; BLOCK] {
-        let start = (self.front.header.body_start() + number * BLOCK) * 8 - RESERVED;
-        let bytes = fetch(self.datum, start, BLOCK * 8);
+        let start = self.front.header.body_start() + number * BLOCK;
+        let bytes = fetch(self.datum, start * 8 - RESERVED, BLOCK * 8);
         let mut words = [0; BLOCK];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
+        if bytes.len() < (self.words - start).min(BLOCK) * 8 {
+            raise(damaged());
+        }
         // SAFETY: the bytes lie behind the head of the slice that was just fetched.
         unsafe { pg_sys::pfree(bytes.as_ptr().cast_mut().sub(RESERVED).cast()) };
         words
+    }
+
+    /// Whether a question touches so much of the filter that reading it whole costs less.
+    fn is_too_much(&self) -> bool {
+        self.blocks.borrow().len() >= LEAST_BLOCKS.max(self.words * 8 / BLOCK_COST / 2)
+    }
+
+    /// All of it, kept for the next question.
+    fn read_whole(&self) -> View<'a> {
+        // SAFETY: the record belongs to this call, and what it remembers is not in use: a filter read by parts is not.
+        let (memory, context) = unsafe { recall(self.lookup, self.toast) };
+        memory.keep(self.datum, context).unwrap_or_else(|error| raise(error))
     }
 }
 
 impl Body for Parts<'_> {
     fn word(&self, at: usize) -> u64 {
         let (number, place) = (at / BLOCK, at % BLOCK);
-        let mut blocks = self.blocks.borrow_mut();
-        if let Some((_, block)) = blocks.iter().rfind(|(known, _)| *known == number) {
+        if let Some(block) = self.blocks.borrow().get(&number) {
             return block[place];
         }
-        if blocks.len() < MOST_BLOCKS {
-            let block = self.fetch_block(number);
-            blocks.push((number, block));
-            return block[place];
+        if self.is_too_much() {
+            let body = self.whole.get_or_init(|| self.read_whole()).body();
+            return body.get(at).map_or_else(|| raise(damaged()), |word| u64::from_le(*word));
         }
-        let body = self.whole.get_or_init(|| image::read(self.datum).map_or(&[], |view| view.body()));
-        // It has the length it should have, or it would not have been read by parts.
-        body.get(at).map_or(0, |word| u64::from_le(*word))
+        let block = self.fetch_block(number);
+        self.blocks.borrow_mut().insert(number, block);
+        block[place]
     }
 
     fn prefetch(&self, _: usize) {}
+}
+
+impl Drop for Parts<'_> {
+    /// What was fetched counts when the filter is met again.
+    fn drop(&mut self) {
+        // SAFETY: the record belongs to this call, which opened no other filter; what it remembers was made by `recall`.
+        let memory = unsafe { &mut *(*self.lookup.as_ptr()).fn_extra.cast::<Memory>() };
+        memory.entries[memory.last].fetched += self.blocks.borrow().len();
+    }
+}
+
+fn damaged() -> Error {
+    Error::new(Code::Binary, "not a valid filter: it ends before its bits")
 }

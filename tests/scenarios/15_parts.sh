@@ -104,6 +104,20 @@ assert_at_most "two filters are over 64 MB together ($whole buffers)" 9000 "$who
 turns=$(query "SELECT buffers('SELECT approx_member(f, v) FROM asked CROSS JOIN LATERAL (SELECT f FROM two OFFSET 0) t')")
 assert_at_most "asked 500 times in turn, they are read a few times ($turns buffers)" "$turns" "$((whole * 8))"
 
+# A filter that does not fit, and questions that touch much of it: it is read whole once, not for every question.
+server_psql main <<'SQL'
+CREATE TABLE wide AS
+  SELECT lsbf_agg(v, dsbf_new(metric => 'l2', dims => 16, capacity => 100000, near => 0.1, tables => 100, bits => 600000000)) AS f
+  FROM members;
+VACUUM ANALYZE wide;
+SQL
+whole=$(query "SELECT buffers('SELECT octet_length(f::bytea) FROM wide')")
+assert_at_most "a filter of 75 MB ($whole buffers)" 9000 "$whole"
+once=$(query "SELECT buffers('SELECT approx_votes(f, v) FROM wide, (SELECT * FROM asked LIMIT 1) a')")
+assert_at_most "100 tables asked once read $once buffers" "$((once * 4))" "$whole"
+many=$(query "SELECT buffers('SELECT approx_votes(f, v) FROM wide, asked')")
+assert_at_most "100 tables asked 500 times read it about twice ($many buffers)" "$many" "$((whole * 3))"
+
 # More filters than are remembered, and more bytes than are kept: every answer is still right.
 server_psql main <<'SQL'
 CREATE TABLE many AS

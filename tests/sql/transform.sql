@@ -42,3 +42,6 @@ SELECT approx_member(f, array_fill('NaN'::real, ARRAY[200])) FROM filters WHERE 
 SELECT approx_member(f, array_fill('Infinity'::real, ARRAY[200])) FROM filters WHERE name = 'ilbf';
 SELECT approx_member(f, array_fill(3e38::real, ARRAY[200])) FROM filters WHERE name = 'dsbf';
 SELECT approx_member(f, array_fill(1::real, ARRAY[199])) FROM filters WHERE name = 'dsbf';
+-- what fast transforms draw is bounded too, also where dims come with the first vector
+SELECT lsbf_new(dims => 1048576, capacity => 100, near => 1, tables => 255, hashes => 64, transform => 'hadamard');
+SELECT lsbf_add(lsbf_new(capacity => 100, near => 1, tables => 255, hashes => 64, transform => 'hadamard'), array_fill(1::real, ARRAY[1000000]));

@@ -48,19 +48,21 @@ profile() {
   local pid source
   source=$(server_query bench "SELECT source FROM filters WHERE name = '$1'")
   command -v perf >/dev/null || apt_install linux-perf
-  {
-    echo "SELECT pg_backend_pid() \\g $WORK/pid"
-    for _ in {1..200}; do
-      echo "SELECT count(*) FROM $source WHERE approx_member((SELECT f FROM filters WHERE name = '$1'), v);"
-    done
-  } >"$WORK/profile.sql"
+  cat >"$WORK/profile.sql" <<SQL
+SELECT pg_backend_pid() \g $WORK/pid
+DO \$\$ BEGIN
+  WHILE clock_timestamp() < statement_timestamp() + interval '6 s' LOOP
+    PERFORM count(*) FROM $source WHERE approx_member((SELECT f FROM filters WHERE name = '$1'), v);
+  END LOOP;
+END \$\$;
+SQL
   server_psql bench -At -f "$WORK/profile.sql" >/dev/null &
   sleep 1
   pid=$(cat "$WORK/pid")
   perf record -q -e cpu-clock -F 5000 -p "$pid" -o "$WORK/perf.data" -- sleep 3 >/dev/null 2>&1
-  kill "$!" 2>/dev/null || true
-  perf report -i "$WORK/perf.data" --stdio --sort dso 2>/dev/null | grep -E '^ +[0-9]' | head -4
-  perf report -i "$WORK/perf.data" --stdio --sort symbol 2>/dev/null | grep -E '^ +[0-9]' | head -25
+  wait "$!"
+  perf report -i "$WORK/perf.data" --stdio --sort dso 2>/dev/null | grep -E '^ +[0-9]' | sed -n 1,4p
+  perf report -i "$WORK/perf.data" --stdio --sort symbol 2>/dev/null | grep -E '^ +[0-9]' | sed -n 1,25p
 }
 
 ensure_rust

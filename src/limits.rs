@@ -21,6 +21,12 @@ pub const MAX_BLOOM_HASHES: u32 = 32;
 pub const MAX_SLOTS: u32 = 4096;
 /// How far the active overflow may look.
 pub const MAX_OVERFLOW: u32 = 16;
+/// Keys of a query that a table may try where any table may match, at every theta.
+pub const MAX_PROBES: u32 = 4096;
+/// Bits a key sets in a cache line of the filter where any table may match.
+pub const MAX_LINE_HASHES: u32 = 14;
+/// Dimensions of a cross-polytope: as many as a fast transform gives at once.
+pub const MAX_POLYTOPE: u32 = 128;
 /// Elements of a set.
 pub const MAX_SET: usize = 1 << 20;
 /// Elements of a set times the hashes each takes: a fraction of a second.

@@ -9,6 +9,13 @@ pub trait Body {
 
     /// Tells that a word will be asked for soon.
     fn prefetch(&self, at: usize);
+
+    /// Whether all of some bits are set, given by their places in the eight words from `start` on.
+    #[inline(always)]
+    fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
+        let bit = |place: u64| self.word(start + (place / 64) as usize) >> (place % 64);
+        places.fold(1, |all, place| all & bit(place)) & 1 == 1
+    }
 }
 
 impl Body for [u64] {
@@ -20,6 +27,14 @@ impl Body for [u64] {
     #[inline(always)]
     fn prefetch(&self, at: usize) {
         prefetch(self.as_ptr().addr().wrapping_add(at * size_of::<u64>()));
+    }
+
+    #[inline(always)]
+    fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
+        // One look at the length for all of them.
+        let line: &[u64; 8] = self[start..start + 8].as_array().expect("eight words");
+        let bit = |place: u64| u64::from_le(line[(place / 64 % 8) as usize]) >> (place % 64);
+        places.fold(1, |all, place| all & bit(place)) & 1 == 1
     }
 }
 

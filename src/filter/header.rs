@@ -10,7 +10,7 @@
 //! byte  0  4  length, PostgreSQL's
 //!       4  4  "LSBF"
 //!       8  1  version, 1
-//!       9  1  flags: 1 has a body
+//!       9  1  flags: 1 has a body, 2 has a centre
 //!      10  2  zero
 //!      12  4  length of the parameters
 //!      16  4  dims, 0 while unknown
@@ -18,12 +18,13 @@
 //!      24  8  bits set
 //!      32  8  ILBF: sum over all Blooms of their bits set, squared; otherwise zero
 //!      40  .  parameters (bincode), zeros to a multiple of 8
-//!       .  1024  member sketch       } only with a body
-//!       .  .  bit words              }
+//!       .  1024  member sketch, only with a body
+//!       .  .  centre: dims singles, zeros to a multiple of 8, only with a centre
+//!       .  .  bit words, only with a body
 //! ```
 //! All numbers are little endian. A filter has a body when it has members.
 
-use super::params::{Family, Params, check_dims};
+use super::params::{Family, Kind, Params, Probing, check_dims};
 use super::{count, ilbf, sketch};
 use crate::error::{Code, Error, Result};
 use crate::hash::check_expansion;
@@ -31,6 +32,7 @@ use crate::hash::check_expansion;
 const MAGIC: u32 = u32::from_le_bytes(*b"LSBF");
 const VERSION: u8 = 1;
 const HAS_BODY: u8 = 1;
+const HAS_CENTRE: u8 = 2;
 /// Bytes before the parameters.
 pub const FIXED: usize = 40;
 /// Bytes of an image that belong to PostgreSQL.
@@ -47,13 +49,26 @@ fn corrupt(why: impl std::fmt::Display) -> Error {
 
 /// The parameters as stored.
 pub fn encode_params(params: &Params) -> Vec<u8> {
-    bincode::serde::encode_to_vec(params, config()).expect("plain numbers always encode")
+    const ALWAYS: &str = "plain numbers always encode";
+    let mut bytes = bincode::serde::encode_to_vec(params, config()).expect(ALWAYS);
+    if let Some(probing) = &params.probing {
+        bytes.extend(bincode::serde::encode_to_vec(probing, config()).expect(ALWAYS));
+    }
+    bytes
 }
 
 /// Reads stored parameters: valid ones, written the one way they can be written.
 pub fn decode_params(bytes: &[u8]) -> Result<Params> {
+    let unreadable = |_| corrupt("the parameters cannot be read");
     let decoded: std::result::Result<(Params, usize), _> = bincode::serde::decode_from_slice(bytes, config());
-    let (params, used) = decoded.map_err(|_| corrupt("the parameters cannot be read"))?;
+    let (mut params, mut used) = decoded.map_err(unreadable)?;
+    if params.kind == Kind::Probing {
+        let decoded: std::result::Result<(Probing, usize), _> =
+            bincode::serde::decode_from_slice(&bytes[used..], config());
+        let (probing, more) = decoded.map_err(unreadable)?;
+        params.probing = Some(probing);
+        used += more;
+    }
     if used != bytes.len() || encode_params(&params) != bytes {
         return Err(corrupt("the parameters are not in canonical form"));
     }
@@ -61,13 +76,14 @@ pub fn decode_params(bytes: &[u8]) -> Result<Params> {
     Ok(params)
 }
 
-/// Bytes of an image that are sure to hold everything before the bit words.
+/// Bytes of an image that are sure to hold everything before the centre and the bit words.
 pub const FRONT: usize = (FIXED + MAX_PARAMS).next_multiple_of(8) + sketch::WORDS * 8;
 
 /// Where things are in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub has_body: bool,
+    pub has_centre: bool,
     pub params_len: usize,
     pub dims: u32,
     pub ones: u64,
@@ -106,7 +122,7 @@ impl Header {
             return Err(corrupt(format!("version {} is unknown, this build reads version {VERSION}", bytes[8])));
         }
         let params_len = u32_at(bytes, 12) as usize;
-        if bytes[9] & !HAS_BODY != 0 || bytes[10..12] != [0, 0] || u32_at(bytes, 20) != 0 {
+        if bytes[9] & !(HAS_BODY | HAS_CENTRE) != 0 || bytes[10..12] != [0, 0] || u32_at(bytes, 20) != 0 {
             return Err(corrupt("unknown flags"));
         }
         if params_len > MAX_PARAMS {
@@ -114,6 +130,7 @@ impl Header {
         }
         Ok(Header {
             has_body: bytes[9] & HAS_BODY != 0,
+            has_centre: bytes[9] & HAS_CENTRE != 0,
             params_len,
             dims: u32_at(bytes, 16),
             ones: u64_at(bytes, 24),
@@ -127,31 +144,55 @@ impl Header {
     }
 
     /// Words before the body.
+    #[inline]
     pub fn words(&self) -> usize {
         (FIXED + self.params_len).div_ceil(8)
     }
 
-    /// Words before the bit words, in a filter with a body.
+    /// Where the centre starts, if there is one.
+    #[inline]
+    fn centre_start(&self) -> usize {
+        self.words() + if self.has_body { sketch::WORDS } else { 0 }
+    }
+
+    /// Words before the bit words; all words of a filter without members.
+    #[inline]
     pub fn body_start(&self) -> usize {
-        self.words() + sketch::WORDS
+        self.centre_start() + if self.has_centre { centre_words(self.dims) } else { 0 }
     }
 }
 
-/// Words of an image with or without a body.
-pub fn image_words(params: &Params, params_len: usize, has_body: bool) -> usize {
-    let header = (FIXED + params_len).div_ceil(8);
-    if has_body { header + sketch::WORDS + params.body_words() as usize } else { header }
+fn centre_words(dims: u32) -> usize {
+    (dims as usize).div_ceil(2)
 }
 
-/// Writes the header of a filter without members into a zeroed image.
-pub fn write_empty(image: &mut [u64], params: &[u8], dims: u32, has_body: bool) {
+/// Words of an image with or without a body.
+pub fn image_words(params: &Params, params_len: usize, dims: u32, has_body: bool) -> usize {
+    let has_centre = params.centre() != 0;
+    let front = Header { has_body, has_centre, params_len, dims, ones: 0, squares: 0 }.body_start();
+    if has_body { front + params.body_words() as usize } else { front }
+}
+
+/// What parameters keep of a centre: a hash that is never zero.
+pub fn centre_hash(centre: &[f32]) -> u64 {
+    let bytes: Vec<u8> = centre.iter().flat_map(|x| x.to_le_bytes()).collect();
+    xxhash_rust::xxh3::xxh3_64(&bytes).max(1)
+}
+
+/// Writes the header of a filter without members into a zeroed image. The centre is empty where there is none.
+pub fn write_empty(image: &mut [u64], params: &[u8], dims: u32, centre: &[f32], has_body: bool) {
+    let has_centre = !centre.is_empty();
     let bytes = bytes_of_mut(image);
     bytes[4..8].copy_from_slice(&MAGIC.to_le_bytes());
     bytes[8] = VERSION;
-    bytes[9] = u8::from(has_body) * HAS_BODY;
+    bytes[9] = u8::from(has_body) * HAS_BODY | u8::from(has_centre) * HAS_CENTRE;
     bytes[12..16].copy_from_slice(&(params.len() as u32).to_le_bytes());
     bytes[16..20].copy_from_slice(&dims.to_le_bytes());
     bytes[FIXED..FIXED + params.len()].copy_from_slice(params);
+    let start = Header { has_body, has_centre, params_len: params.len(), dims, ones: 0, squares: 0 }.centre_start() * 8;
+    for (to, x) in bytes[start..].chunks_mut(4).zip(centre) {
+        to.copy_from_slice(&x.to_le_bytes());
+    }
 }
 
 /// Stores the counters.
@@ -190,7 +231,18 @@ impl<'a> View<'a> {
 
     /// The member sketch; empty where there are no members.
     pub fn sketch(&self) -> &'a [u64] {
-        if self.header.has_body { &self.words[self.header.words()..self.header.body_start()] } else { &[] }
+        if self.header.has_body { &self.words[self.header.words()..][..sketch::WORDS] } else { &[] }
+    }
+
+    /// The centre; empty where there is none.
+    pub fn centre(&self) -> Result<Vec<f32>> {
+        if !self.header.has_centre {
+            return Ok(Vec::new());
+        }
+        let words = self.words.get(self.header.centre_start()..self.header.body_start());
+        let words = words.ok_or_else(|| corrupt("it ends within the centre"))?;
+        let numbers = bytes_of(words).as_chunks::<4>().0;
+        Ok(numbers.iter().take(self.header.dims as usize).map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
     /// The bit words; empty where there are no members.
@@ -236,7 +288,10 @@ pub fn check_length(payload: &[u8]) -> Result<usize> {
     let header = Header::read(&start[..RESERVED + shown])?;
     let params = decode_params(header.params(&start[..RESERVED + shown])?)?;
     check_header_dims(&params, &header)?;
-    let words = image_words(&params, header.params_len, header.has_body);
+    if header.has_centre != (params.centre() != 0) || header.has_centre && header.dims == 0 {
+        return Err(corrupt("its centre is missing or not called for"));
+    }
+    let words = image_words(&params, header.params_len, header.dims, header.has_body);
     let expected = words * 8 - RESERVED;
     if payload.len() != expected {
         return Err(corrupt(format!("it has {} bytes, its parameters call for {expected}", payload.len())));
@@ -252,13 +307,14 @@ pub fn check_image(image: &[u64]) -> Result<()> {
     if bytes[FIXED + header.params_len..header.words() * 8].iter().any(|&b| b != 0) {
         return Err(corrupt("padding is not zero"));
     }
+    check_centre(&params, &View { header, words: image })?;
     if !header.has_body {
         return match (header.ones, header.squares) {
             (0, 0) => Ok(()),
             _ => Err(corrupt("it has no members but bits set")),
         };
     }
-    let sketch_bytes = &bytes[header.words() * 8..header.body_start() * 8];
+    let sketch_bytes = &bytes[header.words() * 8..][..sketch::WORDS * 8];
     if !sketch::is_valid(sketch_bytes) {
         return Err(corrupt("the member sketch is out of range"));
     }
@@ -278,4 +334,20 @@ pub fn check_image(image: &[u64]) -> Result<()> {
         return Err(corrupt("the load of its Blooms is wrong"));
     }
     Ok(())
+}
+
+/// Checks that the centre is the one the parameters speak of, and that nothing lies behind it.
+fn check_centre(params: &Params, image: &View) -> Result<()> {
+    let centre = image.centre()?;
+    if centre.is_empty() {
+        return Ok(());
+    }
+    if centre.iter().any(|x| !x.is_finite()) || centre_hash(&centre) != params.centre() {
+        return Err(corrupt("its centre is not the one it was made with"));
+    }
+    let end = image.header.centre_start() * 8 + centre.len() * 4;
+    match bytes_of(image.words)[end..image.header.body_start() * 8].iter().all(|&b| b == 0) {
+        true => Ok(()),
+        false => Err(corrupt("padding is not zero")),
+    }
 }

@@ -4,6 +4,7 @@
 use super::bits::{self, Body};
 use super::params::Params;
 use crate::hash::mix::mix;
+use crate::hash::probe::{RANKS, Source, Walk};
 use crate::hash::{Buckets, Hasher};
 
 /// The signature of a member: its positions in all partitions, mixed.
@@ -41,6 +42,7 @@ pub fn member(
     hasher: &Hasher,
     buckets: &mut Buckets,
     own: &mut [u64],
+    walk: &mut Walk,
     body: &(impl Body + ?Sized),
     steps: u32,
 ) -> bool {
@@ -49,10 +51,10 @@ pub fn member(
     match (first, second) {
         (None, _) if verified(params, own, body) => true,
         (_, Some(_)) => false,
-        (Some((table, _)), None) => replaced(params, hasher, buckets, own, body, table, steps),
+        (Some((table, _)), None) => replaced(params, hasher, buckets, own, walk, body, table, steps),
         // All bits are set, but not by one member: a foreign bit may hide the one miss.
         (None, _) if params.robust => {
-            (0..params.tables as usize).any(|table| replaced(params, hasher, buckets, own, body, table, steps))
+            (0..params.tables as usize).any(|table| replaced(params, hasher, buckets, own, walk, body, table, steps))
         }
         (None, _) => false,
     }
@@ -64,14 +66,16 @@ fn replaced(
     hasher: &Hasher,
     buckets: &mut Buckets,
     own: &mut [u64],
+    walk: &mut Walk,
     body: &(impl Body + ?Sized),
     table: usize,
     steps: u32,
 ) -> bool {
     let partition = params.partition();
     let at = own[table];
-    for i in 0..hasher.neighbours(table, steps, buckets).len() {
-        let key = hasher.shifted_key(table, i, buckets);
+    for &single in walk.singles(params.hashes as usize, &hasher.of_table(table, 2 * steps as usize, buckets)) {
+        let word = hasher.of_table(table, RANKS, buckets).word(single);
+        let key = hasher.shifted_key(table, single.hash(), word, buckets);
         own[table] = table as u64 * partition + hasher.position(table, key, partition);
         if bits::get(body, own[table]) && verified(params, own, body) {
             own[table] = at;

@@ -7,9 +7,11 @@ pub mod header;
 pub mod ilbf;
 pub mod lsbf;
 pub mod params;
+pub mod probing;
 pub mod sketch;
 
 use crate::error::{Error, Result};
+use crate::hash::probe::Walk;
 use crate::hash::{Buckets, Hasher};
 use crate::theory;
 use crate::vector::{Parsed, Vector};
@@ -27,12 +29,15 @@ pub struct Engine {
     /// The parameters as stored.
     pub stored: Vec<u8>,
     pub dims: u32,
+    /// What is subtracted from vectors; empty for none.
+    pub centre: Vec<f32>,
     hasher: Hasher,
     buckets: Buckets,
     /// The bit a vector has in each table (DSBF, LSBF); the start of its Bloom for each projection (ILBF).
     positions: Vec<u64>,
+    walk: Walk,
     ilbf: Box<ilbf::Scratch>,
-    /// The threshold found last, with the theta it was found for (DSBF).
+    /// The threshold (DSBF) or the number of probes (match any) found last, with the theta it was found for.
     threshold: (f64, u32),
     /// The level of fill found last, with the counters it was found for (ILBF).
     level: ((u64, u64), u64),
@@ -46,14 +51,24 @@ pub struct Engine {
 impl Engine {
     /// Makes ready the functions of a filter for vectors of `dims` dimensions.
     pub fn new(params: Params, dims: u32) -> Result<Self> {
-        let hasher = Hasher::new(&params, dims)?;
+        Engine::centred(params, dims, Vec::new())
+    }
+
+    /// The same for filters with a centre.
+    pub fn centred(params: Params, dims: u32, centre: Vec<f32>) -> Result<Self> {
+        if params.centre() != if centre.is_empty() { 0 } else { header::centre_hash(&centre) } {
+            return Err(Error::data("the centre is not the one the filter was made with"));
+        }
+        let hasher = Hasher::new(&params, dims, &centre)?;
         Ok(Engine {
             stored: header::encode_params(&params),
             hasher,
             params,
             dims,
+            centre,
             buckets: Buckets::default(),
             positions: Vec::new(),
+            walk: Walk::default(),
             ilbf: Box::default(),
             threshold: (0.0, 0),
             level: ((0, 0), 0),
@@ -101,6 +116,7 @@ impl Engine {
         match params.kind {
             Kind::Dsbf | Kind::Lsbf => dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions),
             Kind::Ilbf => ilbf::starts(params, &self.buckets, body, positions),
+            Kind::Probing => {}
         }
         let id = self.hasher.id(&vector, &mut self.buckets);
         sketch::add(&mut front[header.words()..], id);
@@ -108,6 +124,7 @@ impl Engine {
             Kind::Dsbf => (dsbf::add(positions, body), 0),
             Kind::Lsbf => (lsbf::add(params, positions, body), 0),
             Kind::Ilbf => ilbf::add(params, positions, id, body),
+            Kind::Probing => (probing::add(params, &self.hasher, &self.buckets, body), 0),
         };
         header::set_counters(image, header.ones + new, header.squares + squares);
         Ok(())
@@ -137,7 +154,8 @@ impl Engine {
             }
             Kind::Lsbf => {
                 let steps = lsbf::steps(params, theta);
-                lsbf::member(params, &self.hasher, &mut self.buckets, &mut self.positions, body, steps)
+                let (buckets, walk) = (&mut self.buckets, &mut self.walk);
+                lsbf::member(params, &self.hasher, buckets, &mut self.positions, walk, body, steps)
             }
             Kind::Ilbf => {
                 let level = fill_level(params, header, &mut self.level);
@@ -145,7 +163,19 @@ impl Engine {
                 let (buckets, scratch) = (&self.buckets, &mut self.ilbf);
                 plan.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, scratch))
             }
+            Kind::Probing => self.probing_votes(body, theta, Some(self.params.votes)) >= self.params.votes,
         })
+    }
+
+    /// Tables that hit, counted until there are `enough` (match any).
+    fn probing_votes<B>(&mut self, body: &B, theta: f64, enough: Option<u32>) -> u32
+    where
+        B: Body + ?Sized,
+    {
+        if self.threshold.0 != theta {
+            self.threshold = (theta, theory::probing::probes(&self.params, theta));
+        }
+        probing::votes(&self.params, &self.hasher, &self.buckets, &mut self.walk, body, self.threshold.1, enough)
     }
 
     /// Hashes a question. False where there is no member to be found.
@@ -158,6 +188,8 @@ impl Engine {
         self.hash(vector)?;
         if header.has_body && self.params.kind != Kind::Ilbf {
             self.hasher.make_keys(&mut self.buckets);
+        }
+        if header.has_body && matches!(self.params.kind, Kind::Dsbf | Kind::Lsbf) {
             dsbf::positions(&self.params, &self.hasher, &self.buckets.keys, body, &mut self.positions);
         }
         Ok(header.has_body)
@@ -180,6 +212,7 @@ impl Engine {
         Ok(match self.params.kind {
             Kind::Dsbf | Kind::Lsbf => dsbf::votes(&self.positions, body),
             Kind::Ilbf => ilbf::votes(&self.params, &self.buckets, body, theta, &mut self.ilbf),
+            Kind::Probing => self.probing_votes(body, theta, None),
         })
     }
 
@@ -317,17 +350,22 @@ pub struct Owned {
 
 impl Owned {
     pub fn new(params: &Params, dims: u32) -> Self {
+        Owned::centred(params, dims, &[])
+    }
+
+    /// The same with a centre.
+    pub fn centred(params: &Params, dims: u32, centre: &[f32]) -> Self {
         let stored = header::encode_params(params);
-        let mut image = vec![0; header::image_words(params, stored.len(), false)];
-        header::write_empty(&mut image, &stored, dims, false);
+        let mut image = vec![0; header::image_words(params, stored.len(), dims, false)];
+        header::write_empty(&mut image, &stored, dims, centre, false);
         Owned { image }
     }
 
     /// Adds a member.
     pub fn add(&mut self, engine: &mut Engine, vector: &Vector) -> Result<()> {
         if !header::header_of(&self.image).has_body {
-            let mut image = vec![0; header::image_words(&engine.params, engine.stored.len(), true)];
-            header::write_empty(&mut image, &engine.stored, engine.dims, true);
+            let mut image = vec![0; header::image_words(&engine.params, engine.stored.len(), engine.dims, true)];
+            header::write_empty(&mut image, &engine.stored, engine.dims, &engine.centre, true);
             engine.add(&mut image, vector)?;
             self.image = image;
             return Ok(());
@@ -355,7 +393,8 @@ pub fn merge(params: &Params, image: &mut [u64], other: &[u64], mut pause: impl 
     let bloom = (params.slots as usize).div_ceil(64).max(1);
     let chunk = (1 << 16) / bloom * bloom;
     let header = header::header_of(image);
-    sketch::merge(&mut image[header.words()..header.body_start()], &other[header.words()..header.body_start()]);
+    let sketch = header.words()..header.words() + sketch::WORDS;
+    sketch::merge(&mut image[sketch.clone()], &other[sketch]);
     let (mut ones, mut squares) = (0, 0);
     let body = header.body_start();
     for (i, (to, from)) in image[body..].chunks_mut(chunk).zip(other[body..].chunks(chunk)).enumerate() {

@@ -5,7 +5,11 @@ use crate::limits;
 use crate::vector::{Parsed, Vector, parse_bits, parse_reals, parse_set};
 use serde::{Deserialize, Serialize};
 
-/// The three filters of the papers.
+/// Bits of a line of the Bloom filter where any table may match: a cache line.
+pub const LINE: u64 = 512;
+
+/// The three filters of the papers, and the LSBF of which any table may answer. New kinds are appended: the number is
+/// stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Distance-sensitive Bloom filter (Kirsch and Mitzenmacher 2006).
@@ -14,6 +18,8 @@ pub enum Kind {
     Lsbf,
     /// Integer-granularity locality-sensitive Bloom filter (Qian and others 2016).
     Ilbf,
+    /// LSBF with `match => 'any'`: every table tries several keys of a query, and some tables must know one.
+    Probing,
 }
 
 /// What "close" means.
@@ -42,6 +48,8 @@ pub enum Family {
     Hadamard,
     /// Hyperplanes by fast transforms.
     HadamardHyperplane,
+    /// The nearest of the corners of a cross-polytope, randomly rotated by fast transforms.
+    CrossPolytope,
 }
 
 /// The parameters of a filter, as stored. What a kind does not use is zero.
@@ -54,7 +62,7 @@ pub struct Params {
     pub capacity: u64,
     pub near: f64,
     pub far: f64,
-    /// Width of a projection's bucket; 0 for families without.
+    /// Width of a projection's bucket; the length of vectors for cross-polytopes; 0 for families without.
     pub width: f64,
     /// k (DSBF, ILBF), L (LSBF).
     pub tables: u32,
@@ -64,7 +72,7 @@ pub struct Params {
     pub bits: u64,
     /// LSBF: bits of the verification filter, 0 for none.
     pub verify_bits: u64,
-    /// LSBF: k of the verification filter. ILBF: k'.
+    /// LSBF: k of the verification filter. ILBF: k'. Match any: bits a key sets.
     pub bloom_hashes: u32,
     /// LSBF: how many buckets the active overflow looks to either side, 0 for none.
     pub overflow: u32,
@@ -78,15 +86,29 @@ pub struct Params {
     pub aligned: bool,
     /// Threshold; 0: chosen from the theory.
     pub votes: u32,
+    /// Match any; stored behind the others, by that kind only.
+    #[serde(skip)]
+    pub probing: Option<Probing>,
+}
+
+/// What only a filter with `match => 'any'` has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probing {
+    /// Keys of a query that a table tries.
+    pub probes: u32,
+    /// Dimensions of a cross-polytope, 0 for other families.
+    pub polytope: u32,
+    /// A hash of the centre that is subtracted from vectors, 0 for none. The centre itself follows the parameters.
+    pub centre: u64,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf];
+    pub const ALL: [Kind; 4] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing];
 
     pub fn name(self) -> &'static str {
         match self {
             Kind::Dsbf => "dsbf",
-            Kind::Lsbf => "lsbf",
+            Kind::Lsbf | Kind::Probing => "lsbf",
             Kind::Ilbf => "ilbf",
         }
     }
@@ -144,6 +166,7 @@ impl Family {
             Family::MinHash => "minhash",
             Family::Hadamard => "hadamard",
             Family::HadamardHyperplane => "hadamard hyperplane",
+            Family::CrossPolytope => "cross-polytope",
         }
     }
 
@@ -167,21 +190,22 @@ impl Family {
 
     /// Whether projections are made by fast transforms.
     pub fn is_fast(self) -> bool {
-        self != self.law()
+        self != self.law() || self == Family::CrossPolytope
     }
 
     /// Whether vectors are projected.
     pub fn projects(self) -> bool {
-        matches!(self.law(), Family::Gaussian | Family::Cauchy | Family::Hyperplane)
+        matches!(self.law(), Family::Gaussian | Family::Cauchy | Family::Hyperplane | Family::CrossPolytope)
     }
 
-    fn metric(self) -> Metric {
+    fn serves(self, metric: Metric) -> bool {
         match self.law() {
-            Family::Bits | Family::Symbols => Metric::Hamming,
-            Family::Gaussian => Metric::L2,
-            Family::Cauchy => Metric::L1,
-            Family::Hyperplane => Metric::Cosine,
-            _ => Metric::Jaccard,
+            Family::Bits | Family::Symbols => metric == Metric::Hamming,
+            Family::Gaussian => metric == Metric::L2,
+            Family::Cauchy => metric == Metric::L1,
+            Family::Hyperplane => metric == Metric::Cosine,
+            Family::CrossPolytope => matches!(metric, Metric::L2 | Metric::Cosine),
+            _ => metric == Metric::Jaccard,
         }
     }
 
@@ -193,6 +217,11 @@ impl Family {
     /// Whether buckets have a width.
     pub fn has_width(self) -> bool {
         matches!(self.law(), Family::Gaussian | Family::Cauchy)
+    }
+
+    /// Whether a hash is a corner of a cross-polytope.
+    pub fn is_polytope(self) -> bool {
+        self == Family::CrossPolytope
     }
 }
 
@@ -227,6 +256,26 @@ pub fn check_dims(dims: u64) -> Result<()> {
 }
 
 impl Params {
+    /// Keys of a query that a table tries (match any).
+    pub fn probes(&self) -> u32 {
+        self.probing.map_or(1, |probing| probing.probes)
+    }
+
+    /// Dimensions of a cross-polytope; 0 for other families.
+    pub fn polytope(&self) -> u32 {
+        self.probing.map_or(0, |probing| probing.polytope)
+    }
+
+    /// A hash of the centre, 0 where there is none.
+    pub fn centre(&self) -> u64 {
+        self.probing.map_or(0, |probing| probing.centre)
+    }
+
+    /// Numbers a vector is projected to, where it is.
+    pub fn projections(&self) -> u64 {
+        u64::from(self.tables) * u64::from(self.hashes) * u64::from(self.polytope().max(1))
+    }
+
     /// Bits of one table's partition (DSBF, LSBF).
     pub fn partition(&self) -> u64 {
         self.bits / u64::from(self.tables)
@@ -250,7 +299,7 @@ impl Params {
     /// Checks everything that an implementation or a theory relies on. Parameters from outside come through here.
     pub fn validate(&self) -> Result<()> {
         let name = self.kind.name();
-        check(self.family.metric() == self.metric, || {
+        check(self.family.serves(self.metric), || {
             format!("family {} does not belong to metric {}", self.family.name(), self.metric.name())
         })?;
         in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
@@ -275,7 +324,11 @@ impl Params {
         check(self.near < self.far, || {
             format!("near must be less than far, but near is {} and far is {}", shown(self.near), shown(self.far))
         })?;
-        if self.family.has_width() {
+        if self.family.is_polytope() {
+            check(self.width.is_finite() && self.width > 0.0, || {
+                format!("length must be a finite number greater than 0, not {}", shown(self.width))
+            })?;
+        } else if self.family.has_width() {
             check(self.width.is_finite() && self.width > 0.0, || {
                 format!("width must be a finite number greater than 0, not {}", shown(self.width))
             })?;
@@ -292,7 +345,7 @@ impl Params {
             .with_hint("lower capacity or tables, or set bits"));
         }
         match self.kind {
-            Kind::Dsbf | Kind::Lsbf => {
+            Kind::Dsbf | Kind::Lsbf | Kind::Probing => {
                 check(self.bits.is_multiple_of(u64::from(self.tables)) && self.bits > 0, || {
                     format!("bits must be a multiple of tables, but {} is not a multiple of {}", self.bits, self.tables)
                 })?;
@@ -319,7 +372,9 @@ impl Params {
                 )?;
             }
         }
+        check(self.kind == Kind::Probing || self.probing.is_none(), || format!("probes have no meaning for {name}"))?;
         match self.kind {
+            Kind::Probing => self.validate_probing()?,
             Kind::Lsbf => {
                 in_range("overflow", u64::from(self.overflow), 0, u64::from(limits::MAX_OVERFLOW))?;
                 check(self.votes == 0, || format!("votes has no meaning for {name}"))?;
@@ -339,11 +394,38 @@ impl Params {
         check(self.kind != Kind::Dsbf || self.bloom_hashes == 0, || format!("bloom_hashes has no meaning for {name}"))
     }
 
+    fn validate_probing(&self) -> Result<()> {
+        let Some(probing) = self.probing else { return Err(Error::parameter("probes must be given")) };
+        check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
+            "verify_bits, overflow and robust have no meaning where any table may match".into()
+        })?;
+        let line = LINE * u64::from(self.tables);
+        check(self.bits.is_multiple_of(line), || {
+            format!("bits must be a multiple of {LINE} x tables, but {} is not a multiple of {line}", self.bits)
+        })?;
+        in_range("votes", u64::from(self.votes), 1, u64::from(self.tables))?;
+        in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(limits::MAX_LINE_HASHES))?;
+        in_range("probes", u64::from(probing.probes), 1, u64::from(limits::MAX_PROBES))?;
+        check(self.family != Family::MinHash || probing.probes == 1, || {
+            format!("probes must be 1 for {}, not {}", self.metric.name(), probing.probes)
+        })?;
+        if !self.family.is_polytope() {
+            return check(probing.polytope == 0 && probing.centre == 0, || {
+                format!("polytope and centre have no meaning for {} hashes", self.family.name())
+            });
+        }
+        let most = limits::MAX_POLYTOPE;
+        check(probing.polytope.is_power_of_two() && (2..=most).contains(&probing.polytope), || {
+            format!("polytope must be a power of two from 2 to {most}, not {}", probing.polytope)
+        })
+    }
+
     /// The first parameter in which two filters differ, with both values: what users say before what follows from it.
     pub fn difference(&self, other: &Params) -> Option<(&'static str, String, String)> {
         let named = |p: &Params| {
             [
                 ("kind", p.kind.name().to_string()),
+                ("match", if p.kind == Kind::Probing { "any" } else { "all" }.to_string()),
                 ("metric", p.metric.name().to_string()),
                 ("alphabet", p.family.law().name().to_string()),
                 ("transform", if p.family.is_fast() { "hadamard" } else { "dense" }.to_string()),
@@ -363,6 +445,9 @@ impl Params {
                 ("verify_bits", p.verify_bits.to_string()),
                 ("bloom_hashes", p.bloom_hashes.to_string()),
                 ("votes", p.votes.to_string()),
+                ("probes", p.probes().to_string()),
+                ("polytope", p.polytope().to_string()),
+                ("centre", format!("{:016x}", p.centre())),
             ]
         };
         let pairs = named(self).into_iter().zip(named(other));
@@ -401,7 +486,10 @@ impl Params {
                 Vector::Sparse { dims, .. } => (*dims, true),
                 _ => (0, false),
             },
-            (Family::MinHash, Vector::Ints(_) | Vector::BigInts(_) | Vector::Hashed(_)) => return Ok(0),
+            (
+                Family::MinHash,
+                Vector::Ints(_) | Vector::BigInts(_) | Vector::Hashed(_) | Vector::Bits { .. } | Vector::Bytes(_),
+            ) => return Ok(0),
             _ => (0, false),
         };
         if !fits {
@@ -432,7 +520,7 @@ impl Params {
         match self.family {
             Family::Bits => "bit, bit varying or bytea",
             Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
-            Family::MinHash => "integer[], bigint[] or text[] (sets)",
+            Family::MinHash => "integer[], bigint[] or text[] (sets), bit, bit varying or bytea (the set of their ones)",
             _ => "real[], double precision[], other arrays of numbers or a vector type of pgvector",
         }
     }

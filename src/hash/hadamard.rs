@@ -126,6 +126,16 @@ impl Hadamard {
             }
         }
     }
+
+    /// The same in single precision, and not scaled: only which projections are larger counts.
+    pub fn project_singles(&self, path: Path, x: &[f32], out: &mut [f32]) {
+        for (blocks, out) in self.passes.iter().zip(out.chunks_mut(BLOCK)) {
+            let sums = out.len().next_power_of_two().max(LEAST);
+            let mut block = Block([[0.0f32; GROUP]; GROUPS]);
+            f32::pass(path, x, blocks, &mut block.0[..sums / GROUP]);
+            out.copy_from_slice(&block.0.as_flattened()[..out.len()]);
+        }
+    }
 }
 
 /// Numbers that can be transformed: singles and doubles.

@@ -34,6 +34,30 @@ fn is_canonical(text: &str) -> bool {
     !text.starts_with('+') && (digits == "0" && text == "0" || !digits.starts_with('0'))
 }
 
+/// The set a bit string stands for: the numbers of its ones, from 0.
+fn ones(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
+    set.flat_map(|(at, &byte)| {
+        let bits = (0..8).filter(move |bit| byte << bit & 0x80 != 0);
+        bits.map(move |bit| number_element((at * 8 + bit) as i64))
+    })
+}
+
+fn not_a_set(vector: &Vector) -> Error {
+    Error::data(format!("{} is not a set", vector.type_name()))
+}
+
+/// The elements of a set, hashed.
+pub fn elements(vector: &Vector) -> Result<Vec<u64>> {
+    match vector {
+        Vector::Ints(ints) => Ok(ints.iter().map(|&i| number_element(i64::from(i))).collect()),
+        Vector::BigInts(ints) => Ok(ints.iter().map(|&i| number_element(i)).collect()),
+        Vector::Hashed(hashes) => Ok(hashes.to_vec()),
+        Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => Ok(ones(bytes).collect()),
+        other => Err(not_a_set(other)),
+    }
+}
+
 impl MinHash {
     pub fn new(seed: u64, tables: usize, hashes: usize) -> Self {
         let mut orders = Vec::with_capacity(tables * hashes);
@@ -49,7 +73,15 @@ impl MinHash {
             Vector::Ints(ints) => self.minima(ints.len(), |i| number_element(i64::from(ints[i])), out),
             Vector::BigInts(ints) => self.minima(ints.len(), |i| number_element(ints[i]), out),
             Vector::Hashed(hashes) => self.minima(hashes.len(), |i| hashes[i], out),
-            other => Err(Error::data(format!("{} is not a set", other.type_name()))),
+            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => {
+                let mut found = std::mem::take(&mut out.ones);
+                found.clear();
+                found.extend(ones(bytes));
+                let result = self.minima(found.len(), |i| found[i], out);
+                out.ones = found;
+                result
+            }
+            other => Err(not_a_set(other)),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The locality-sensitive hash families behind one interface.
 //!
 //! A [`Hasher`] turns a vector into `tables x hashes` buckets. Close vectors share buckets with the probability that
-//! [`crate::theory::collision`] gives; [`Hasher::neighbours`] names the buckets next to a table's own, nearest first.
+//! [`crate::theory::collision`] gives; [`Hasher::of_table`] names the buckets a near vector is likely to have instead of a
+//! table's own, for [`probe::Walk`].
 
 pub mod bits;
 pub mod hadamard;
@@ -9,15 +10,18 @@ pub mod kernel;
 pub mod minhash;
 pub mod mix;
 pub mod path;
+pub mod polytope;
+pub mod probe;
 pub mod projection;
 pub mod rng;
 pub mod symbols;
 
 use crate::error::{Error, Result};
-use crate::filter::params::{Family, Params};
+use crate::filter::params::{Family, Kind, Params};
 use crate::limits;
 use crate::vector::Vector;
 use mix::mix;
+use probe::{Alternative, RANKS, Source};
 
 /// The random functions of a filter, expanded from its seed.
 pub struct Hasher {
@@ -26,6 +30,8 @@ pub struct Hasher {
     hashes: usize,
     /// Salts the key of each table, so that equal tuples in two tables are unrelated.
     salts: Vec<u64>,
+    /// A salt for each hash of each table, where keys are xored together from their buckets (match any).
+    words: Vec<u64>,
 }
 
 enum Functions {
@@ -34,6 +40,7 @@ enum Functions {
     Projection(projection::Projection),
     Hyperplane(projection::Projection),
     MinHash(minhash::MinHash),
+    Polytope(polytope::Polytopes),
 }
 
 /// What hashing a vector leaves behind; kept between rows so that nothing is allocated per row.
@@ -46,7 +53,13 @@ pub struct Buckets {
     /// Where in its bucket the projected vector lies, in units of the width (projections), or the signed
     /// projection (hyperplanes); empty for the other families.
     pub positions: Vec<f64>,
-    neighbours: Vec<Neighbour>,
+    /// Projections as cross-polytopes need them: as they are, and with their names.
+    rotated: Vec<f32>,
+    corners: Vec<u32>,
+    /// The largest of each hash.
+    tops: Vec<u32>,
+    /// The elements of a set given as bits.
+    ones: Vec<u64>,
     singles: Vec<f32>,
     doubles: Vec<f64>,
     letters: Vec<u32>,
@@ -54,17 +67,9 @@ pub struct Buckets {
     bits: bits::Scratch,
 }
 
-/// One bucket of a table shifted: which of its hashes, by how much (a bit is flipped), and how far away that is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Neighbour {
-    pub hash: usize,
-    pub shift: i64,
-    pub distance: f64,
-}
-
 impl Hasher {
-    /// Expands the seed for vectors of `dims` dimensions.
-    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+    /// Expands the seed for vectors of `dims` dimensions. The centre is empty where there is none.
+    pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Self> {
         let (tables, hashes) = (params.tables as usize, params.hashes as usize);
         let functions = match params.family {
             Family::Bits => Functions::Bits(bits::BitSampling::new(params.seed, tables, hashes, dims)),
@@ -76,16 +81,25 @@ impl Hasher {
                 Functions::Hyperplane(projection::Projection::new(params, dims)?)
             }
             Family::MinHash => Functions::MinHash(minhash::MinHash::new(params.seed, tables, hashes)),
+            Family::CrossPolytope => Functions::Polytope(polytope::Polytopes::new(params, dims, centre)?),
         };
         let mut salt = rng::Stream::new(params.seed, u64::MAX);
-        let salts = (0..tables).map(|_| salt.word()).collect();
-        Ok(Hasher { functions, tables, hashes, salts })
+        let salts: Vec<u64> = (0..tables).map(|_| salt.word()).collect();
+        let word = |at: usize| mix(salts[at / hashes], (at % hashes) as u64);
+        let words = if params.kind == Kind::Probing { (0..tables * hashes).map(word).collect() } else { Vec::new() };
+        Ok(Hasher { functions, tables, hashes, salts, words })
+    }
+
+    /// Hashes a table has.
+    pub fn hashes(&self) -> usize {
+        self.hashes
     }
 
     /// Bytes the expanded functions take.
     pub fn bytes(&self) -> usize {
         match &self.functions {
             Functions::Projection(p) | Functions::Hyperplane(p) => p.bytes(),
+            Functions::Polytope(p) => p.bytes(),
             Functions::Bits(_) => self.tables * self.hashes * 24 + (1 << 16),
             _ => self.tables * self.hashes * 24,
         }
@@ -109,6 +123,7 @@ impl Hasher {
         match &self.functions {
             Functions::MinHash(f) => f.hash(vector, out),
             Functions::Projection(f) => f.buckets(vector, out),
+            Functions::Polytope(f) => f.corners(vector, out),
             _ => Ok(()),
         }
     }
@@ -116,6 +131,13 @@ impl Hasher {
     /// Makes the keys of what was hashed just now. Where buckets are bits, that was done already.
     pub fn make_keys(&self, out: &mut Buckets) {
         if self.is_binary() {
+            return;
+        }
+        if !self.words.is_empty() {
+            let tuples = self.words.chunks_exact(self.hashes).zip(out.values.chunks_exact(self.hashes));
+            for ((key, &salt), (words, buckets)) in out.keys.iter_mut().zip(&self.salts).zip(tuples) {
+                *key = words.iter().zip(buckets).fold(salt, |key, (&word, &bucket)| key ^ mix(word, bucket as u64));
+            }
             return;
         }
         // Hash by hash, so that the tables' mixings do not wait for each other.
@@ -146,6 +168,11 @@ impl Hasher {
                 bytes.iter_mut().zip(&buckets.positions).for_each(|(to, y)| *to = y.to_bits().to_le_bytes());
                 xxhash_rust::xxh3::xxh3_64(&buckets.bytes)
             }
+            // A few projections tell vectors apart as well as all.
+            (Functions::Polytope(_), _) => {
+                let told = buckets.rotated.iter().take(64);
+                told.fold(0, |id, y| mix(id, u64::from(y.to_bits())))
+            }
             // Sets with the same minima are alike to the filter.
             _ => {
                 let id = buckets.keys.iter().fold(0, |id, &key| mix(id, key));
@@ -154,18 +181,23 @@ impl Hasher {
         }
     }
 
-    /// The key of a table with the `i`-th of the neighbours found last in place of its own bucket.
-    pub fn shifted_key(&self, table: usize, i: usize, buckets: &mut Buckets) -> u64 {
-        let Neighbour { hash, shift, .. } = buckets.neighbours[i];
+    /// The key of a table with one bucket shifted, as a walk says.
+    pub fn shifted_key(&self, table: usize, hash: usize, word: u64, buckets: &mut Buckets) -> u64 {
         if self.is_binary() {
-            return buckets.keys[table] ^ 1 << (self.hashes - 1 - hash);
+            return buckets.keys[table] ^ word;
         }
         let at = table * self.hashes + hash;
         let own = buckets.values[at];
-        buckets.values[at] = own.wrapping_add(shift);
+        buckets.values[at] = own.wrapping_add(word as i64);
         let key = self.mixed(table, &buckets.values);
         buckets.values[at] = own;
         key
+    }
+
+    /// The key that a table stores for the word of a walk (match any): bits are mixed at last, other buckets were before.
+    #[inline]
+    pub fn probed_key(&self, table: usize, word: u64) -> u64 {
+        if self.is_binary() { mix(self.salts[table], word) } else { word }
     }
 
     /// The position in a partition of `bits` bits that a key stands for.
@@ -185,35 +217,90 @@ impl Hasher {
         matches!(self.functions, Functions::Bits(_) | Functions::Symbols(_) | Functions::Hyperplane(_))
     }
 
-    /// The buckets next to a table's own, one hash shifted by at most `steps`, nearest border first.
-    pub fn neighbours<'a>(&self, table: usize, steps: u32, buckets: &'a mut Buckets) -> &'a [Neighbour] {
-        let base = table * self.hashes;
-        let list = &mut buckets.neighbours;
-        list.clear();
-        for hash in 0..self.hashes {
-            match &self.functions {
-                Functions::Projection(_) => {
-                    let inside = buckets.positions[base + hash];
-                    for step in 1..=i64::from(steps) {
-                        let whole = (step - 1) as f64;
-                        list.push(Neighbour { hash, shift: -step, distance: whole + inside });
-                        list.push(Neighbour { hash, shift: step, distance: whole + 1.0 - inside });
+    /// What a vector that is near the one hashed just now is likely to have in a table, for a walk. At most `ranks` buckets of
+    /// a hash are named, nearest first.
+    pub fn of_table<'a>(&'a self, table: usize, ranks: usize, buckets: &'a Buckets) -> OfTable<'a> {
+        let hashes = table * self.hashes..(table + 1) * self.hashes;
+        let unit = match &self.functions {
+            Functions::Polytope(f) => f.unit(hashes, buckets),
+            Functions::Hyperplane(_) => {
+                let largest = buckets.positions[hashes].iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
+                if largest > f64::MIN_POSITIVE * 16.0 { (1.0 / largest) as f32 } else { 0.0 }
+            }
+            _ => 1.0,
+        };
+        OfTable { hasher: self, buckets, first: table * self.hashes, unit, ranks: ranks.min(RANKS) }
+    }
+}
+
+/// The alternatives to a table's own buckets. What is nearest to the vector costs least.
+pub struct OfTable<'a> {
+    hasher: &'a Hasher,
+    buckets: &'a Buckets,
+    /// The table's first hash.
+    first: usize,
+    /// What costs are measured in, where that depends on the vector.
+    unit: f32,
+    ranks: usize,
+}
+
+impl Source for OfTable<'_> {
+    #[inline]
+    fn alternatives(&self, hash: usize, bound: f32, out: &mut Vec<Alternative>) {
+        let OfTable { hasher, buckets, unit, .. } = *self;
+        let at = self.first + hash;
+        let mut flipped = |cost: f32| {
+            if self.ranks > 0 && cost < bound {
+                out.push(Alternative::new(cost, hash, 0));
+            }
+        };
+        match &hasher.functions {
+            Functions::Projection(_) => {
+                for rank in 1..=self.ranks {
+                    let (shift, distance) = shifted(buckets.positions[at], rank);
+                    let cost = distance as f32;
+                    if cost >= bound {
+                        break;
                     }
-                }
-                Functions::MinHash(_) => {}
-                binary => {
-                    let distance = match binary {
-                        Functions::Hyperplane(_) => buckets.positions[base + hash].abs(),
-                        _ => 0.0,
-                    };
-                    if steps > 0 {
-                        list.push(Neighbour { hash, shift: 1, distance });
-                    }
+                    out.push(Alternative::new(cost, hash, shift as i16));
                 }
             }
+            Functions::Polytope(f) => f.alternatives(at, hash, unit, bound, buckets, out),
+            Functions::Hyperplane(_) => flipped(buckets.positions[at].abs() as f32 * unit),
+            Functions::Bits(_) | Functions::Symbols(_) => flipped(1.0),
+            Functions::MinHash(_) => {}
         }
-        list.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.hash.cmp(&b.hash)));
-        list
+    }
+
+    /// Where keys are mixed in one go, the word is how far the bucket is shifted.
+    #[inline]
+    fn word(&self, alternative: Alternative) -> u64 {
+        let OfTable { hasher, buckets, .. } = *self;
+        let at = self.first + alternative.hash();
+        let mark = i64::from(alternative.mark());
+        match &hasher.functions {
+            _ if hasher.is_binary() => 1 << (hasher.hashes - 1 - alternative.hash()),
+            Functions::Polytope(_) => probe::exchanged(hasher.words[at], buckets.values[at], mark),
+            _ if hasher.words.is_empty() => mark as u64,
+            _ => probe::exchanged(hasher.words[at], buckets.values[at], buckets.values[at].wrapping_add(mark)),
+        }
+    }
+
+    /// Nothing tells which bit is likelier to differ.
+    #[inline]
+    fn tells(&self) -> bool {
+        !matches!(self.hasher.functions, Functions::Bits(_) | Functions::Symbols(_))
+    }
+}
+
+/// The bucket that is `rank`-nearest to a place inside a bucket: by how much it is shifted, and how far its border is.
+#[inline]
+pub fn shifted(inside: f64, rank: usize) -> (i64, f64) {
+    let (nearest, side) = if inside < 0.5 { (inside, -1) } else { (1.0 - inside, 1) };
+    let step = rank.div_ceil(2) as i64;
+    match rank % 2 {
+        1 => (side * step, (step - 1) as f64 + nearest),
+        _ => (-side * step, (step - 1) as f64 + 1.0 - nearest),
     }
 }
 
@@ -226,13 +313,13 @@ pub fn floor(x: f64) -> i64 {
 
 /// What projecting a vector costs, in multiplications.
 pub fn projection_work(params: &Params, dims: u32) -> u64 {
-    let (count, dims) = (u64::from(params.tables) * u64::from(params.hashes), u64::from(dims));
+    let (count, dims) = (params.projections(), u64::from(dims));
     if params.family.is_fast() { hadamard::cost(dims, count) } else { dims * count }
 }
 
 /// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
 pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
-    let count = u64::from(params.tables) * u64::from(params.hashes);
+    let count = params.projections();
     let values = match params.family {
         family if !family.projects() => return Ok(()),
         family if family.is_fast() => hadamard::numbers(u64::from(dims), count),

@@ -29,6 +29,7 @@ pub struct Projection {
     /// Offsets in units of the width: within a bucket, or for the ILBF anywhere among its Blooms, so that projections
     /// of data that spread little do not all crowd the same ones. The paper's aligned blocks go without.
     offsets: Vec<f64>,
+    count: usize,
     width: f64,
     dims: usize,
     hashes: usize,
@@ -39,13 +40,13 @@ impl Projection {
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
         super::check_expansion(params, dims)?;
         let (tables, hashes, dims) = (params.tables as usize, params.hashes as usize, dims as usize);
-        let count = tables * hashes;
+        let count = params.projections() as usize;
         let linear = match params.family.is_fast() {
             true => Hadamard::new(params.seed, dims, count).map(Linear::Fast),
             false => Matrix::new(count, dims).map(Linear::Dense),
         };
         let mut linear = linear.ok_or_else(|| Error::new(Code::OutOfMemory, "out of memory"))?;
-        let mut offsets = Vec::with_capacity(count);
+        let mut offsets = Vec::with_capacity(tables * hashes);
         let spread = if params.aligned { 1.0 } else { f64::from(params.blooms.max(1)) };
         for table in 0..tables {
             let mut stream = Stream::new(params.seed, table as u64);
@@ -61,7 +62,7 @@ impl Projection {
                 }
             }
         }
-        Ok(Projection { linear, offsets, width: params.width, dims, hashes, path: Path::best() })
+        Ok(Projection { linear, offsets, count, width: params.width, dims, hashes, path: Path::best() })
     }
 
     /// Whether projections are made by fast transforms.
@@ -94,9 +95,7 @@ impl Projection {
     /// Sides of the hyperplanes, with the signed distance from them.
     pub fn signs(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
         self.project(vector, out)?;
-        if out.positions.iter().all(|&y| y == 0.0) && is_zero(vector) {
-            return Err(Error::data("a zero vector has no direction, so no cosine distance"));
-        }
+        check_direction(vector, &out.positions)?;
         for (key, y) in out.keys.iter_mut().zip(out.positions.chunks(self.hashes)) {
             *key = y.iter().fold(0, |key, &y| key << 1 | u64::from(y >= 0.0));
         }
@@ -104,7 +103,7 @@ impl Projection {
     }
 
     fn project(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
-        out.positions.resize(self.offsets.len(), 0.0);
+        out.positions.resize(self.count, 0.0);
         let y = &mut out.positions;
         let singles = &mut out.singles;
         match *vector {
@@ -177,6 +176,14 @@ unsafe fn cut_avx2(y: &mut [f64], offsets: &[f64], width: f64, values: &mut [i64
     cut(y, offsets, width, values, f64::floor);
 }
 
+/// Refuses a zero vector, whose projections are all zero.
+pub fn check_direction<T: Copy + Into<f64>>(vector: &Vector, projections: &[T]) -> Result<()> {
+    if projections.iter().all(|&y| y.into() == 0.0) && is_zero(vector) {
+        return Err(Error::data("a zero vector has no direction, so no cosine distance"));
+    }
+    Ok(())
+}
+
 /// Whether a vector is all zeros. Asked only where all its projections are zero, which a few fast ones may be by chance.
 fn is_zero(vector: &Vector) -> bool {
     match *vector {
@@ -195,18 +202,23 @@ fn finite<T: Copy + Into<f64>>(y: &[f64], input: &[T]) -> Result<()> {
     if y.iter().all(|y| y.is_finite()) {
         return Ok(());
     }
+    Err(not_finite(input))
+}
+
+/// Why projections of a vector are not finite.
+pub fn not_finite<T: Copy + Into<f64>>(input: &[T]) -> Error {
     let mut input = input.iter().map(|&x| x.into());
-    if input.clone().any(f64::is_nan) {
-        Err(Error::data("vector contains NaN"))
+    Error::data(if input.clone().any(f64::is_nan) {
+        "vector contains NaN"
     } else if input.any(f64::is_infinite) {
-        Err(Error::data("vector contains infinity"))
+        "vector contains infinity"
     } else {
-        Err(Error::data("vector is too large to be projected"))
-    }
+        "vector is too large to be projected"
+    })
 }
 
 /// Lays out whole numbers as doubles.
-fn load(vector: &Vector, out: &mut Vec<f64>) -> Result<()> {
+pub fn load(vector: &Vector, out: &mut Vec<f64>) -> Result<()> {
     out.clear();
     match *vector {
         Vector::Ints(x) => out.extend(x.iter().map(|&x| f64::from(x))),
@@ -223,7 +235,7 @@ mod tests {
     use crate::theory::design::{Spec, parameters};
 
     fn hashed(functions: &Projection, vector: &Vector, out: &mut Buckets) -> (Vec<i64>, Vec<u64>) {
-        out.values.resize(functions.offsets.len(), 0);
+        out.values.resize(functions.count, 0);
         functions.buckets(vector, out).unwrap();
         (out.values.clone(), out.positions.iter().map(|y| y.to_bits()).collect())
     }

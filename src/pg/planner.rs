@@ -4,9 +4,8 @@ use super::call::{Call, pg_function};
 use super::image;
 use crate::error::Result;
 use crate::filter::Facts;
-use crate::filter::params::{Family, Kind, check_theta};
-use crate::hash::projection_work;
-use crate::theory::false_positives;
+use crate::filter::params::check_theta;
+use crate::theory::{false_positives, question_cost};
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
 /// Rows that are near a member, where nothing is known: the question is asked because they are few.
@@ -50,22 +49,6 @@ fn strangers(facts: &Facts, theta: f64) -> f64 {
     if theta > 1.0 { rate.max(false_positives(facts, 1.0)) } else { rate }
 }
 
-/// Cost of one question, in units of cpu_operator_cost: hashing takes one unit for some 64 multiplications.
-fn cost(facts: &Facts, theta: f64) -> f64 {
-    let params = &facts.params;
-    let hashes = f64::from(params.tables) * f64::from(params.hashes);
-    let hashing = match params.family {
-        Family::Bits | Family::Symbols => hashes / 8.0,
-        Family::MinHash => hashes * 2.0,
-        _ => projection_work(params, facts.dims.max(1)) as f64 / 64.0,
-    };
-    let probing = match params.kind {
-        Kind::Dsbf | Kind::Lsbf => f64::from(params.tables),
-        Kind::Ilbf => f64::from(params.tables) * (theta + 1.0) * f64::from(params.slots.div_ceil(64)),
-    };
-    5.0 + hashing + probing
-}
-
 fn support(call: &Call) -> Result<Datum> {
     let request: *mut pg_sys::Node = call.required(0).cast_mut_ptr();
     // SAFETY: PostgreSQL passes a request node of the type its tag names.
@@ -86,7 +69,7 @@ fn support(call: &Call) -> Result<Datum> {
                 }
                 let Some(facts) = constant_filter(None, (*node).args) else { return Ok(Datum::null()) };
                 (*request).startup = 0.0;
-                (*request).per_tuple = cost(&facts, constant_theta(None, (*node).args)) * pg_sys::cpu_operator_cost;
+                (*request).per_tuple = question_cost(&facts.params, facts.dims, constant_theta(None, (*node).args)) * pg_sys::cpu_operator_cost;
             }
             _ => return Ok(Datum::null()),
         }

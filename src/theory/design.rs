@@ -1,6 +1,6 @@
 //! From what a user says to a complete set of parameters.
 
-use super::{LAMBDA, balance, binomial, bloom, collision, lsbf};
+use super::{LAMBDA, balance, binomial, bloom, choose, collision, lsbf};
 use crate::error::{Error, Result};
 use crate::filter::dsbf::threshold;
 use crate::filter::params::{Family, Kind, Metric, Params, check_dims, in_range, shown};
@@ -29,10 +29,15 @@ pub struct Spec {
     pub slots: Option<i64>,
     pub aligned: Option<bool>,
     pub votes: Option<i64>,
+    /// Match any: see [`choose`].
+    pub probes: Option<i64>,
+    pub polytope: Option<i64>,
+    pub length: Option<f64>,
+    pub centre: Option<Vec<f32>>,
     pub seed: i64,
 }
 
-fn whole(name: &str, value: Option<i64>, low: u64, high: u64) -> Result<Option<u64>> {
+pub(super) fn whole(name: &str, value: Option<i64>, low: u64, high: u64) -> Result<Option<u64>> {
     let Some(value) = value else { return Ok(None) };
     let given = u64::try_from(value)
         .map_err(|_| Error::parameter(format!("{name} must be between {low} and {high}, not {value}")))?;
@@ -40,7 +45,7 @@ fn whole(name: &str, value: Option<i64>, low: u64, high: u64) -> Result<Option<u
     Ok(Some(given))
 }
 
-fn count(name: &str, value: Option<i64>, low: u64, high: u32) -> Result<Option<u32>> {
+pub(super) fn count(name: &str, value: Option<i64>, low: u64, high: u32) -> Result<Option<u32>> {
     Ok(whole(name, value, low, u64::from(high))?.map(|v| v as u32))
 }
 
@@ -57,17 +62,10 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
             dims as u32
         }
     };
-    if spec.symbols && metric != Metric::Hamming {
-        return Err(Error::parameter(format!("alphabet has no meaning for {}", metric.name())));
+    if kind == Kind::Probing {
+        return choose::parameters(metric, spec, dims);
     }
-    let family = match metric {
-        Metric::Hamming if spec.symbols => Family::Symbols,
-        Metric::Hamming => Family::Bits,
-        Metric::L2 => Family::Gaussian,
-        Metric::L1 => Family::Cauchy,
-        Metric::Cosine => Family::Hyperplane,
-        Metric::Jaccard => Family::MinHash,
-    };
+    let family = family_of(metric, spec.symbols)?;
     if kind == Kind::Ilbf && !family.has_width() {
         return Err(Error::parameter(format!("ilbf_new does not support metric {}", metric.name()))
             .with_hint("ilbf_new supports l2 and l1; dsbf_new and lsbf_new support every metric"));
@@ -102,6 +100,7 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
         slots: 0,
         aligned: false,
         votes: 0,
+        probing: None,
     };
     // Ranges first, so that what is derived below is derived from numbers that make sense.
     let ranges = Params { bits: u64::from(params.tables), kind: Kind::Dsbf, ..params.clone() };
@@ -110,28 +109,44 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
         Kind::Dsbf => design_dsbf(&mut params, spec)?,
         Kind::Lsbf => design_lsbf(&mut params, spec)?,
         Kind::Ilbf => design_ilbf(&mut params, spec)?,
+        Kind::Probing => {}
     }
-    choose_transform(&mut params, spec, dims)?;
+    choose_transform(&mut params, spec.fast, dims)?;
     params.validate()?;
     crate::hash::check_expansion(&params, dims)?;
     Ok((params, dims))
 }
 
+/// The family that serves a metric.
+pub(super) fn family_of(metric: Metric, symbols: bool) -> Result<Family> {
+    if symbols && metric != Metric::Hamming {
+        return Err(Error::parameter(format!("alphabet has no meaning for {}", metric.name())));
+    }
+    Ok(match metric {
+        Metric::Hamming if symbols => Family::Symbols,
+        Metric::Hamming => Family::Bits,
+        Metric::L2 => Family::Gaussian,
+        Metric::L1 => Family::Cauchy,
+        Metric::Cosine => Family::Hyperplane,
+        Metric::Jaccard => Family::MinHash,
+    })
+}
+
 /// Fast transforms where they save work and dims are known. Very long vectors are mostly sparse ones, of which a dense
 /// matrix needs only a few columns.
-fn choose_transform(params: &mut Params, spec: &Spec, dims: u32) -> Result<()> {
-    let Some(fast) = params.family.fast() else {
-        return match spec.fast {
+pub(super) fn choose_transform(params: &mut Params, fast: Option<bool>, dims: u32) -> Result<()> {
+    let Some(family) = params.family.fast() else {
+        return match fast {
             None => Ok(()),
             Some(_) => Err(Error::parameter(format!("transform has no meaning for {}", params.metric.name()))
                 .with_hint("transform chooses how vectors are projected for l2 and cosine")),
         };
     };
-    let chosen = Params { family: fast, ..params.clone() };
+    let chosen = Params { family, ..params.clone() };
     let saves = || {
         (1..=limits::MAX_FAST_DIMS).contains(&dims) && projection_work(&chosen, dims) < projection_work(params, dims)
     };
-    if spec.fast.unwrap_or_else(saves) {
+    if fast.unwrap_or_else(saves) {
         *params = chosen;
     }
     Ok(())

@@ -107,6 +107,7 @@ impl Setting {
             slots: 0,
             aligned: false,
             votes: 0,
+            probing: None,
         }
     }
 

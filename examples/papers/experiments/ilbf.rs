@@ -53,6 +53,7 @@ pub fn params(aligned: bool, votes: u32, seed: u64) -> Params {
         slots: 32,
         aligned,
         votes,
+        probing: None,
     }
 }
 

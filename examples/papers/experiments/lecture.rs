@@ -42,6 +42,7 @@ fn params(seed: u64) -> Params {
         slots: 0,
         aligned: false,
         votes: 0,
+        probing: None,
     }
 }
 

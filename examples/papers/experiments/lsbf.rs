@@ -70,6 +70,7 @@ pub fn params(shape: Shape, scheme: Scheme, seed: u64) -> Params {
         slots: 0,
         aligned: false,
         votes: 0,
+        probing: None,
     }
 }
 

@@ -1,0 +1,139 @@
+//! LSBF with `match => 'any'`: each table is a Bloom filter of its keys, every key within one cache line. A query tries the
+//! keys a near member is likely to have, most likely first; the answer is yes when enough tables know one of them.
+
+use super::bits::{Body, set};
+use super::params::{LINE, Params};
+use crate::hash::mix::{mix, reduce};
+use crate::hash::probe::{AT_ONCE, RANKS, Walk};
+use crate::hash::{Buckets, Hasher};
+
+const LINE_WORDS: u64 = LINE / 64;
+/// Places in a line that the key itself gives, and that every further word of random bits does.
+const FIRST: u32 = 4;
+const MORE: u32 = 7;
+
+/// A table of the filter.
+#[derive(Clone, Copy)]
+struct Table {
+    number: usize,
+    /// Its first word, and its lines.
+    start: u64,
+    lines: u64,
+    /// Bits a key sets.
+    hashes: u32,
+}
+
+impl Table {
+    fn all(params: &Params) -> impl Iterator<Item = Table> {
+        let (lines, hashes) = (params.partition() / LINE, params.bloom_hashes);
+        (0..params.tables as usize).map(move |number| {
+            let start = number as u64 * lines * LINE_WORDS;
+            Table { number, start, lines, hashes }
+        })
+    }
+
+    /// Where a key's line starts, in words.
+    #[inline]
+    fn line(&self, key: u64) -> u64 {
+        self.start + reduce(key, self.lines) * LINE_WORDS
+    }
+}
+
+/// Some of the places a key has in its line.
+#[inline(always)]
+fn places(key: u64, numbers: std::ops::Range<u32>) -> impl Iterator<Item = u64> {
+    numbers.map(move |i| match i.checked_sub(FIRST) {
+        None => key >> (9 * i),
+        Some(i) => mix(key, 1 + u64::from(i / MORE)) >> (9 * (i % MORE)),
+    } & (LINE - 1))
+}
+
+/// Sets a member's bits; returns how many were new.
+pub fn add(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &mut [u64]) -> u64 {
+    let mut new = 0;
+    for (table, &word) in Table::all(params).zip(&buckets.keys) {
+        let key = hasher.probed_key(table.number, word);
+        let start = table.line(key) * 64;
+        new += places(key, 0..table.hashes).map(|place| set(body, start + place)).sum::<u64>();
+    }
+    new
+}
+
+/// Whether a line has all the places of a key.
+#[inline(always)]
+fn knows(hashes: u32, key: u64, start: u64, body: &(impl Body + ?Sized)) -> bool {
+    // Half of all bits are set. Four at once seldom are, so that the processor knows where to go on.
+    let first = match hashes {
+        FIRST.. => body.all_set(start as usize, places(key, 0..FIRST)),
+        _ => body.all_set(start as usize, places(key, 0..hashes)),
+    };
+    first && body.all_set(start as usize, places(key, FIRST.min(hashes)..hashes))
+}
+
+/// Whether a table knows one of the first `probes` keys of a query.
+#[inline]
+fn hits(
+    table: &Table,
+    hasher: &Hasher,
+    buckets: &Buckets,
+    walk: &mut Walk,
+    body: &(impl Body + ?Sized),
+    probes: u32,
+) -> bool {
+    let own = buckets.keys[table.number];
+    if any_known(table, hasher, own, &[0], body) {
+        return true;
+    }
+    let (hashes, source) = (hasher.hashes(), hasher.of_table(table.number, RANKS, buckets));
+    let mut left = probes as usize - 1;
+    if left > 0 {
+        walk.start(hashes, left, &source);
+    }
+    while left > 0 {
+        let words = walk.next(hashes, left, &source);
+        if words.is_empty() {
+            break;
+        }
+        left -= words.len();
+        if any_known(table, hasher, own, words, body) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether one of a few keys is known, given by what is xored into the own one. All their lines are on their way into the
+/// cache before the first is looked at.
+#[inline]
+fn any_known(table: &Table, hasher: &Hasher, own: u64, words: &[u64], body: &(impl Body + ?Sized)) -> bool {
+    let mut batch = [(0, 0); AT_ONCE];
+    for (slot, word) in batch.iter_mut().zip(words) {
+        let key = hasher.probed_key(table.number, own ^ word);
+        let start = table.line(key);
+        body.prefetch(start as usize);
+        *slot = (key, start);
+    }
+    batch[..words.len()].iter().any(|&(key, start)| knows(table.hashes, key, start, body))
+}
+
+/// Tables that know one of the first `probes` keys of a query. Where it is said how many are enough, counting ends when so
+/// many do or no longer can.
+pub fn votes(
+    params: &Params,
+    hasher: &Hasher,
+    buckets: &Buckets,
+    walk: &mut Walk,
+    body: &(impl Body + ?Sized),
+    probes: u32,
+    enough: Option<u32>,
+) -> u32 {
+    let mut votes = 0;
+    for table in Table::all(params) {
+        let left = params.tables - table.number as u32;
+        if enough.is_some_and(|enough| votes >= enough || votes + left < enough) {
+            break;
+        }
+        votes += u32::from(hits(&table, hasher, buckets, walk, body, probes));
+    }
+    votes
+}

@@ -1,0 +1,591 @@
+//! Choosing among filters with `match => 'any'`: from what is wanted, and from what is known of the data, to the filters
+//! that serve best.
+
+use super::design::{Spec, choose_transform, count, family_of, whole};
+use super::probing::{self, Curve, Shape};
+use super::question_cost;
+use crate::error::{Error, Result};
+use crate::filter::header;
+use crate::filter::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
+use crate::limits;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// What matters most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prefer {
+    Small,
+    #[default]
+    Balanced,
+    Fast,
+    Sharp,
+}
+
+impl Prefer {
+    const ALL: [(Prefer, &'static str); 4] =
+        [(Prefer::Small, "small"), (Prefer::Balanced, "balanced"), (Prefer::Fast, "fast"), (Prefer::Sharp, "sharp")];
+
+    pub fn parse(name: &str) -> Result<Prefer> {
+        let found = Prefer::ALL.into_iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
+        found.map(|(prefer, _)| prefer).ok_or_else(|| {
+            let names = Prefer::ALL.map(|(_, name)| name).join(", ");
+            Error::parameter(format!("unknown preference \"{name}\"")).with_hint(format!("the preferences are {names}"))
+        })
+    }
+
+    /// The rates that are aimed at where none are given: of rows at far that pass, and of rows at near that do not.
+    fn rates(self) -> (f64, f64) {
+        match self {
+            Prefer::Small => (0.075, 0.013),
+            Prefer::Balanced => (0.03, 0.01),
+            Prefer::Fast => (0.05, 0.01),
+            Prefer::Sharp => (0.0035, 0.012),
+        }
+    }
+
+    /// What is to be as low as can be.
+    fn price(self, bytes: f64, cost: f64) -> f64 {
+        let (bytes, cost) = (libm::log(bytes), libm::log(cost));
+        match self {
+            Prefer::Small => bytes + 0.15 * cost,
+            Prefer::Balanced => bytes + 0.5 * cost,
+            Prefer::Fast => 0.2 * bytes + cost,
+            Prefer::Sharp => bytes + 0.2 * cost,
+        }
+    }
+}
+
+/// A row as those that will be asked: how long it is, and which members it has around it.
+#[derive(Debug, Clone, Default)]
+pub struct Case {
+    /// Its length, once the centre is subtracted; vectors of unit length for cosine. 0 where that has no meaning.
+    pub length: f64,
+    /// Members that are not near: distance, chord of the two directions (if directions are what is hashed), and how many.
+    pub others: Vec<(f64, f64, f64)>,
+}
+
+/// What is wanted, and what is known.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    pub near: f64,
+    pub far: f64,
+    pub fpr: Option<f64>,
+    pub fnr: Option<f64>,
+    pub prefer: Prefer,
+    pub capacity: u64,
+    pub dims: u32,
+    /// At least one.
+    pub cases: Vec<Case>,
+    /// Directions may be hashed: vectors are of about one length.
+    pub directions: bool,
+    /// What is subtracted first where directions are hashed; empty for none.
+    pub centre: Vec<f32>,
+}
+
+/// A filter that was chosen.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    pub params: Params,
+    /// Bytes a member, at capacity.
+    pub bytes: f64,
+    /// Predicted share of rows at far that pass.
+    pub fpr: f64,
+    /// Predicted share of rows at near that do not pass.
+    pub fnr: f64,
+    /// Predicted share of rows without a member within far that pass.
+    pub strangers: f64,
+    /// What a question costs, in units of the planner's cpu_operator_cost.
+    pub cost: f64,
+    price: f64,
+}
+
+/// The best choices, best first, and the rates that had to be aimed at.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    pub list: Vec<Choice>,
+    pub fpr: f64,
+    pub fnr: f64,
+    /// Whether these are the rates that were wanted.
+    pub reached: bool,
+}
+
+/// Choices that are shown.
+const SHOWN: usize = 8;
+/// Bits for a key worth trying.
+const BITS_A_KEY: std::ops::RangeInclusive<u32> = 5..=32;
+/// Numbers of tables worth trying: more where keys are not tried in the order of their likelihood.
+const TABLES: [u32; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64];
+/// Of rows that have no member within far, at most this share of the rate at far may pass.
+const STRANGERS: f64 = 0.2;
+/// The same of rows that meet only false positives of the lines, and the most that is allowed of these.
+const NOISE: f64 = 0.12;
+const MOST_NOISE: f64 = 1.2e-3;
+
+/// A filter whose size and threshold are still to be found.
+struct Draft {
+    params: Params,
+    curve: Option<Rc<Curve>>,
+}
+
+impl Draft {
+    fn new(params: Params, most: u32, tables: u32) -> Draft {
+        let law = params.family.law();
+        let is_closed = matches!(law, Family::Bits | Family::Symbols | Family::MinHash);
+        let curve = (!is_closed).then(|| Curve::of(Shape::of(&params), most, tables));
+        Draft { params, curve }
+    }
+
+    fn hit(&self, seen: f64, probes: u32) -> f64 {
+        match &self.curve {
+            Some(curve) => curve.hit(seen, probes),
+            None => probing::closed(&self.params, seen.min(1.0), probes),
+        }
+    }
+
+    /// Chances that a table hits, for each case: by a member at near, by one at far, by any other.
+    fn hits(&self, wish: &Wish, probes: u32) -> Vec<[f64; 3]> {
+        let params = &self.params;
+        let is_polytope = params.family.is_polytope();
+        let of = |case: &Case| {
+            let scale = if is_polytope && case.length > 0.0 { params.width / case.length } else { 1.0 };
+            let at = |distance: f64| self.hit(probing::seen(params, distance) * scale, probes);
+            let none: f64 = case.others.iter().map(|&(distance, chord, members)| {
+                let seen = if is_polytope { chord } else { probing::seen(params, distance) };
+                let hit = if seen.is_finite() { self.hit(seen, probes) } else { 0.0 };
+                members * libm::log1p(-hit.min(1.0 - 1e-12))
+            }).sum();
+            [at(wish.near), at(wish.far), -libm::expm1(none)]
+        };
+        wish.cases.iter().map(of).collect()
+    }
+}
+
+fn mean(hits: &[[f64; 3]], of: impl Fn(&[f64; 3]) -> f64) -> f64 {
+    hits.iter().map(of).sum::<f64>() / hits.len() as f64
+}
+
+/// The chance that one of three things happens.
+fn either(a: f64, b: f64, c: f64) -> f64 {
+    1.0 - (1.0 - a) * (1.0 - b) * (1.0 - c)
+}
+
+/// Rates of a filter: (fpr, fnr, strangers), with `noise` the chance that a table hits by a false positive of its lines.
+fn rates(hits: &[[f64; 3]], tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
+    let passes = |q: f64| at_least(tables, q, votes);
+    (
+        mean(hits, |&[_, far, others]| passes(either(far, others, noise))),
+        mean(hits, |&[near, _, others]| below(tables, either(near, others, noise), votes)),
+        mean(hits, |&[_, _, others]| passes(either(0.0, others, noise))),
+    )
+}
+
+/// P(Bin(n, q) >= k) by multiplication alone: tens of thousands are needed, for small n.
+fn at_least(n: u32, q: f64, k: u32) -> f64 {
+    match k {
+        0 => 1.0,
+        _ if q > 0.5 => 1.0 - upper(n, 1.0 - q, n - k + 1),
+        _ => upper(n, q, k),
+    }
+}
+
+/// The same for q up to a half.
+fn upper(n: u32, q: f64, k: u32) -> f64 {
+    // From C(n, k) q^k (1 - q)^(n - k) on.
+    let mut term = (0..k).fold(1.0, |term, i| term * q * f64::from(n - i) / f64::from(i + 1));
+    (k..n).for_each(|_| term *= 1.0 - q);
+    let (odds, mut sum) = (q / (1.0 - q), 0.0);
+    for i in k..=n {
+        sum += term;
+        term *= odds * f64::from(n - i) / f64::from(i + 1);
+    }
+    sum.min(1.0)
+}
+
+/// P(Bin(n, q) < k): fewer than k hit where more than n - k miss.
+fn below(n: u32, q: f64, k: u32) -> f64 {
+    if k == 0 { 0.0 } else { at_least(n, 1.0 - q, n - k + 1) }
+}
+
+/// What was said about the filter itself.
+struct Fixed {
+    tables: Option<u32>,
+    hashes: Option<u32>,
+    probes: Option<u32>,
+    votes: Option<u32>,
+    polytope: Option<u32>,
+    width: Option<f64>,
+    bits: Option<u64>,
+    bloom_hashes: Option<u32>,
+}
+
+impl Fixed {
+    fn of(spec: &Spec) -> Result<Fixed> {
+        Ok(Fixed {
+            tables: count("tables", spec.tables, 1, limits::MAX_TABLES)?,
+            hashes: count("hashes", spec.hashes, 1, limits::MAX_HASHES)?,
+            probes: count("probes", spec.probes, 1, limits::MAX_PROBES)?,
+            votes: count("votes", spec.votes, 1, limits::MAX_TABLES)?,
+            polytope: count("polytope", spec.polytope, 0, limits::MAX_POLYTOPE)?,
+            width: spec.width,
+            bits: whole("bits", spec.bits, LINE, limits::MAX_BYTES * 8)?,
+            bloom_hashes: count("bloom_hashes", spec.bloom_hashes, 1, limits::MAX_LINE_HASHES)?,
+        })
+    }
+}
+
+/// The best filters for a wish.
+pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
+    let fixed = Fixed::of(spec)?;
+    let (default_fpr, default_fnr) = wish.prefer.rates();
+    let (wanted_fpr, wanted_fnr) = (wish.fpr.unwrap_or(default_fpr), wish.fnr.unwrap_or(default_fnr));
+    for (name, rate) in [("fpr", wanted_fpr), ("fnr", wanted_fnr)] {
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(Error::parameter(format!("{name} must be between 0 and 1, not {}", shown(rate))));
+        }
+    }
+    let drafts = drafts(metric, spec, &fixed, wish)?;
+    let lines = Lines::new(&fixed, wish.capacity);
+    let rough = Wish { cases: few(&wish.cases), ..wish.clone() };
+    // Where the rates cannot be had, first more strangers are let in, then more rows missed.
+    let (mut fpr, mut fnr) = (wanted_fpr, wanted_fnr);
+    loop {
+        let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &rough, fpr, fnr));
+        let mut list: Vec<Choice> = best.collect();
+        if !list.is_empty() || fnr >= 1.0 {
+            list.sort_by(|a, b| a.price.total_cmp(&b.price));
+            list.truncate(SHOWN);
+            let list = refined(list, wish, &fixed, fpr, fnr);
+            return Ok(Choices { list, fpr, fnr, reached: (fpr, fnr) == (wanted_fpr, wanted_fnr) });
+        }
+        let more = |rate: f64, times: f64| if rate * times < 0.9 { rate * times } else { 1.0 };
+        if fpr < 1.0 { fpr = more(fpr, 1.5) } else { (fpr, fnr) = (wanted_fpr, more(fnr, 2.0)) }
+    }
+}
+
+/// Some of many cases, evenly spread.
+fn few(cases: &[Case]) -> Vec<Case> {
+    const FEW: usize = 32;
+    let mut sorted = cases.to_vec();
+    sorted.sort_by(|a, b| a.length.total_cmp(&b.length));
+    let step = sorted.len().div_ceil(FEW).max(1);
+    sorted.into_iter().skip(step / 2).step_by(step).collect()
+}
+
+/// Families and tuples worth trying.
+fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec<Draft>> {
+    let family = family_of(metric, spec.symbols)?;
+    let base = Params {
+        kind: Kind::Probing,
+        metric,
+        family,
+        seed: spec.seed as u64,
+        capacity: wish.capacity,
+        near: wish.near,
+        far: wish.far,
+        width: 0.0,
+        tables: 1,
+        hashes: 1,
+        bits: LINE,
+        verify_bits: 0,
+        bloom_hashes: 1,
+        overflow: 0,
+        robust: false,
+        blooms: 0,
+        slots: 0,
+        aligned: false,
+        votes: 1,
+        probing: Some(Probing { probes: 1, polytope: 0, centre: 0 }),
+    };
+    let directed = metric == Metric::Cosine || metric == Metric::L2 && (wish.directions || spec.length.is_some());
+    let mut shapes: Vec<Params> = Vec::new();
+    if fixed.polytope.is_some_and(|dims| dims > 0) || fixed.polytope.is_none() && directed && fixed.width.is_none() {
+        let centre = if wish.centre.is_empty() { 0 } else { header::centre_hash(&wish.centre) };
+        let width = spec.length.unwrap_or_else(|| typical_length(&wish.cases));
+        let dims = fixed.polytope.map_or_else(|| vec![8, 16, 32, 64], |dims| vec![dims]);
+        shapes.extend(dims.into_iter().map(|polytope| Params {
+            family: Family::CrossPolytope,
+            width,
+            probing: Some(Probing { probes: 1, polytope, centre }),
+            ..base.clone()
+        }));
+    } else if spec.centre.is_some() || spec.length.is_some() {
+        let name = if spec.centre.is_some() { "centre" } else { "length" };
+        return Err(Error::parameter(format!("{name} has a meaning only where directions are hashed"))
+            .with_hint("that is for cosine, and for l2 with polytope or length given"));
+    }
+    if shapes.is_empty() {
+        let widths = match fixed.width {
+            _ if !family.has_width() => vec![0.0],
+            Some(width) => vec![width],
+            None => [2.0, 3.0, 4.0, 6.0, 9.0].map(|wide| wide * wish.near).to_vec(),
+        };
+        shapes.extend(widths.into_iter().map(|width| Params { width, ..base.clone() }));
+    }
+    if fixed.width.is_some() && !family.has_width() {
+        return Err(Error::parameter(format!("width has no meaning for {}", metric.name())));
+    }
+    for shape in &shapes {
+        shape.validate()?;
+    }
+    Ok(shapes.iter().flat_map(|shape| tuples(shape, fixed, wish)).collect())
+}
+
+/// The length vectors have, by the median of the cases.
+fn typical_length(cases: &[Case]) -> f64 {
+    let mut lengths: Vec<f64> = cases.iter().map(|case| case.length).filter(|length| *length > 0.0).collect();
+    lengths.sort_by(f64::total_cmp);
+    lengths.get(lengths.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// Most probes that are looked at without being asked for.
+const MOST_PROBES: u32 = 512;
+
+/// A shape with numbers of hashes from where near ones begin to be missed to where all are.
+fn tuples(shape: &Params, fixed: &Fixed, wish: &Wish) -> Vec<Draft> {
+    let most = fixed.probes.unwrap_or(MOST_PROBES);
+    let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, most, probing::FIRST_LOOK);
+    if let Some(hashes) = fixed.hashes {
+        return vec![draft(hashes)];
+    }
+    let near = |draft: &Draft| draft.hits(&Wish { cases: few(&wish.cases), ..wish.clone() }, most);
+    let (mut list, mut hashes) = (Vec::new(), 1u32);
+    while hashes <= limits::MAX_HASHES {
+        let draft = draft(hashes);
+        let hits = near(&draft);
+        let (found, strangers) = (mean(&hits, |hit| hit[0]), mean(&hits, |hit| hit[2]));
+        if found < 0.15 {
+            break;
+        }
+        // Too short tuples let everybody in; they are not worth a closer look.
+        if strangers < 0.7 {
+            list.push(draft);
+        }
+        hashes += (hashes / 8).max(1);
+    }
+    list
+}
+
+/// The best size and threshold of a draft that keeps the rates.
+fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, fnr: f64) -> Option<Choice> {
+    let mut best: Option<Choice> = None;
+    let is_minhash = draft.params.family == Family::MinHash;
+    let counts = (0..).map(probing::count).take_while(|&count| count <= MOST_PROBES);
+    let probes: Vec<u32> = match fixed.probes {
+        Some(probes) => vec![probes],
+        None if is_minhash => vec![1],
+        None => counts.collect(),
+    };
+    let tables = fixed.tables.map_or_else(|| TABLES.to_vec(), |tables| vec![tables]);
+    for probes in probes {
+        let hits = draft.hits(wish, probes);
+        for &tables in &tables {
+            let Some(votes) = most_votes(&hits, tables, fixed, fnr) else { continue };
+            let keeps = |noise: f64| {
+                let (found_fpr, _, strangers) = rates(&hits, tables, votes, noise);
+                let by_noise = at_least(tables, noise, votes);
+                fpr >= 1.0 || found_fpr <= fpr && strangers <= fpr * STRANGERS && by_noise <= (fpr * NOISE).min(MOST_NOISE)
+            };
+            for &Line { bits_a_key, hashes, rate } in lines.of(tables).iter() {
+                if !keeps(probing::noise(rate, probes)) {
+                    continue;
+                }
+                let probing = draft.params.probing.map(|probing| Probing { probes, ..probing });
+                let params = Params { tables, votes, bloom_hashes: hashes, probing, ..draft.params.clone() };
+                if let Some(choice) = finished(params, &hits, bits_a_key, rate, fixed, wish)
+                    && best.as_ref().is_none_or(|best| choice.price < best.price)
+                {
+                    best = Some(choice);
+                }
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// The most votes with which near rows are missed no more often than allowed; none where one is too many.
+fn most_votes(hits: &[[f64; 3]], tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
+    if let Some(votes) = fixed.votes {
+        return (votes <= tables).then_some(votes).filter(|&votes| {
+            fixed.tables.is_some() || mean(hits, |hit| below(tables, hit[0], votes)) <= fnr
+        });
+    }
+    let keeps = |votes: u32| mean(hits, |hit| below(tables, hit[0], votes)) <= fnr;
+    (1..=tables).take_while(|&votes| keeps(votes)).last()
+}
+
+/// The share of a key, the bits it sets and the false positive rate of its line.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    bits_a_key: f64,
+    hashes: u32,
+    rate: f64,
+}
+
+impl Line {
+    fn new(bits_a_key: f64, hashes: Option<u32>) -> Line {
+        let (hashes, rate) = match hashes {
+            Some(hashes) => (hashes, probing::line_rate(LINE as f64 / bits_a_key, hashes)),
+            None => probing::best_line(bits_a_key),
+        };
+        Line { bits_a_key, hashes, rate }
+    }
+}
+
+/// Sizes worth trying, smallest first.
+enum Lines {
+    Any(Vec<Line>),
+    /// Where all bits were given: bits a member, and bits a key sets.
+    Given(f64, Option<u32>),
+}
+
+impl Lines {
+    fn new(fixed: &Fixed, capacity: u64) -> Lines {
+        match fixed.bits {
+            Some(bits) => Lines::Given(bits as f64 / capacity as f64, fixed.bloom_hashes),
+            None => Lines::Any(BITS_A_KEY.map(|bits| Line::new(f64::from(bits), fixed.bloom_hashes)).collect()),
+        }
+    }
+
+    fn of(&self, tables: u32) -> Cow<'_, [Line]> {
+        match self {
+            Lines::Any(lines) => Cow::Borrowed(lines),
+            Lines::Given(bits, hashes) => Cow::Owned(vec![Line::new(bits / f64::from(tables), *hashes)]),
+        }
+    }
+}
+
+/// Completes a choice; none where it would be too large.
+fn finished(
+    params: Params,
+    hits: &[[f64; 3]],
+    bits_a_key: f64,
+    rate: f64,
+    fixed: &Fixed,
+    wish: &Wish,
+) -> Option<Choice> {
+    let tables = u64::from(params.tables);
+    let lines = match fixed.bits {
+        Some(bits) => (bits / tables).div_ceil(LINE),
+        None => (params.capacity as f64 * bits_a_key / LINE as f64).ceil() as u64,
+    };
+    let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
+    choose_transform(&mut params, None, wish.dims).ok()?;
+    params.validate().ok()?;
+    crate::hash::check_expansion(&params, wish.dims).ok()?;
+    let (fpr, fnr, strangers) = rates(hits, params.tables, params.votes, probing::noise(rate, params.probes()));
+    let stored = header::encode_params(&params).len();
+    let bytes = header::image_words(&params, stored, wish.dims, true) as f64 * 8.0 / params.capacity as f64;
+    let cost = question_cost(&params, wish.dims, 1.0);
+    let price = wish.prefer.price(bytes, cost);
+    Some(Choice { params, bytes, fpr, fnr, strangers, cost, price })
+}
+
+/// Looks at the choices more closely: with more tables and all cases. Where more rows are missed than allowed, a few more
+/// probes help.
+fn refined(list: Vec<Choice>, wish: &Wish, fixed: &Fixed, fpr: f64, fnr: f64) -> Vec<Choice> {
+    let look = |choice: Choice| {
+        let params = &choice.params;
+        let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
+        let rate = probing::line_rate(keys, params.bloom_hashes);
+        let bits_a_key = LINE as f64 / keys;
+        let more = [1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0].map(|more| (f64::from(params.probes()) * more) as u32);
+        let most = if fixed.probes.is_some() || params.family == Family::MinHash { 1 } else { more.len() };
+        let draft = Draft::new(params.clone(), more[most - 1], probing::TABLES);
+        let mut found = None;
+        for &probes in &more[..most] {
+            let hits = draft.hits(wish, probes);
+            let probing = params.probing.map(|probing| Probing { probes, ..probing });
+            let keep = Fixed { bits: Some(params.bits), tables: Some(params.tables), ..Fixed::of(&Spec::default()).ok()? };
+            found = finished(Params { probing, ..params.clone() }, &hits, bits_a_key, rate, &keep, wish);
+            if found.as_ref().is_some_and(|choice| choice.fnr <= fnr) {
+                break;
+            }
+        }
+        found
+    };
+    let mut list: Vec<Choice> = list.into_iter().filter_map(look).collect();
+    // Those that keep the promise first.
+    let breaks = |choice: &Choice| choice.fnr > fnr || choice.fpr > fpr * 1.1;
+    list.sort_by(|a, b| breaks(a).cmp(&breaks(b)).then(a.price.total_cmp(&b.price)));
+    list
+}
+
+/// The distance from which rows should not pass where nothing is said: two and a half times as far as near.
+pub fn default_far(metric: Metric, near: f64) -> f64 {
+    const TIMES: f64 = 2.5;
+    let far = if metric == Metric::Cosine { near * TIMES * TIMES } else { near * TIMES };
+    if far < 0.95 * metric.largest() { far } else { (near + metric.largest()) / 2.0 }
+}
+
+/// What is wanted of a filter of which nothing but this is known.
+pub fn wish(metric: Metric, spec: &Spec, dims: u32) -> Result<Wish> {
+    let capacity = whole("capacity", spec.capacity, 1, limits::MAX_CAPACITY)?
+        .ok_or_else(|| Error::parameter("capacity must be given: the number of members the filter is to hold"))?;
+    let near = spec
+        .near
+        .ok_or_else(|| Error::parameter("near must be given: the distance within which vectors count as close"))?;
+    let far = spec.far.unwrap_or_else(|| default_far(metric, near));
+    let unrelated = if spec.symbols { 1.0 } else { metric.unrelated() };
+    let length = spec.length.unwrap_or(1.0);
+    // Directions without any relation are orthogonal.
+    let others = vec![(unrelated, std::f64::consts::SQRT_2, capacity as f64)];
+    let centre = spec.centre.clone().unwrap_or_default();
+    Ok(Wish { near, far, capacity, dims, centre, cases: vec![Case { length, others }], ..Wish::default() })
+}
+
+/// The parameters of a filter with `match => 'any'`, from what a user says.
+pub fn parameters(metric: Metric, spec: &Spec, dims: u32) -> Result<(Params, u32)> {
+    for (name, given) in [
+        ("verify_bits", spec.verify_bits.is_some()),
+        ("overflow", spec.overflow.is_some()),
+        ("robust", spec.robust.is_some()),
+    ] {
+        if given {
+            return Err(Error::parameter(format!("{name} has no meaning where any table may match"))
+                .with_hint("probes is what overflow is for match => 'all'"));
+        }
+    }
+    if let Some(centre) = &spec.centre {
+        if dims == 0 {
+            return Err(Error::parameter("dims must be given where there is a centre"));
+        }
+        if centre.len() != dims as usize {
+            return Err(Error::parameter(format!("centre must have {dims} dimensions, not {}", centre.len())));
+        }
+        if centre.iter().any(|x| !x.is_finite()) {
+            return Err(Error::parameter("centre must not contain NaN or infinity"));
+        }
+    }
+    let wish = wish(metric, spec, dims)?;
+    let choice = choices(metric, spec, &wish)?.list.into_iter().next();
+    let Some(choice) = choice else {
+        return Err(Error::parameter(format!(
+            "no filter of these parameters fits near {}, far {} and {} members",
+            shown(wish.near),
+            shown(wish.far),
+            wish.capacity
+        ))
+        .with_hint("give fewer parameters, or lower capacity"));
+    };
+    choice.params.validate()?;
+    crate::hash::check_expansion(&choice.params, dims)?;
+    Ok((choice.params, dims))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theory::binomial;
+
+    #[test]
+    fn tails_are_those_of_the_binomial_law() {
+        for (n, q) in [(1, 0.3), (5, 0.02), (12, 0.8), (64, 0.01), (64, 0.999), (64, 1.0 - 1e-12), (9, 1.0), (9, 0.0)] {
+            for k in 0..=n {
+                let (upper, lower) = (binomial::at_least(n, q, k), binomial::below(n, q, k));
+                assert!((at_least(n, q, k) - upper).abs() <= 1e-9 * upper + 1e-15, "{n} {q} {k}");
+                assert!((below(n, q, k) - lower).abs() <= 1e-9 * lower + 1e-12, "{n} {q} {k}");
+            }
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! What a sample of rows tells: where their centre is, how long they are, and how far from each other.
+
+use super::choose::Case;
+use crate::error::{Error, Result};
+use crate::filter::params::{Metric, Params};
+use crate::hash::kernel::Matrix;
+use crate::hash::path::Path;
+use crate::limits;
+use crate::vector::{Vector, half};
+
+/// Rows as they were taken, all of one kind.
+#[derive(Debug, Clone)]
+pub enum Rows {
+    /// Vectors, one after the other.
+    Reals { dims: usize, values: Vec<f32> },
+    /// Bit strings, one after the other.
+    Bits { len: usize, bytes: Vec<u8> },
+    /// Strings over an alphabet.
+    Letters { len: usize, letters: Vec<u32> },
+    /// Sets of hashed elements, each in ascending order.
+    Sets(Vec<Vec<u64>>),
+}
+
+impl Rows {
+    /// No rows yet, for a metric.
+    pub fn new(metric: Metric, symbols: bool) -> Rows {
+        match metric {
+            Metric::Hamming if symbols => Rows::Letters { len: 0, letters: Vec::new() },
+            Metric::Hamming => Rows::Bits { len: 0, bytes: Vec::new() },
+            Metric::Jaccard => Rows::Sets(Vec::new()),
+            _ => Rows::Reals { dims: 0, values: Vec::new() },
+        }
+    }
+
+    /// Dimensions; 0 for sets and where there is no row.
+    pub fn dims(&self) -> usize {
+        match self {
+            Rows::Reals { dims, .. } => *dims,
+            Rows::Bits { len, .. } | Rows::Letters { len, .. } => *len,
+            Rows::Sets(_) => 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Rows::Reals { dims, values } => values.len().checked_div(*dims).unwrap_or(0),
+            Rows::Bits { len, bytes } => bytes.len().checked_div(len.div_ceil(8)).unwrap_or(0),
+            Rows::Letters { len, letters } => letters.len().checked_div(*len).unwrap_or(0),
+            Rows::Sets(sets) => sets.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes a row takes that looks like this one.
+    pub fn row_bytes(vector: &Vector) -> usize {
+        match *vector {
+            Vector::F32(x) | Vector::Dense(x) => x.len() * 4,
+            Vector::F64(x) => x.len() * 4,
+            Vector::F16(x) => x.len() * 4,
+            Vector::Sparse { dims, .. } => dims * 4,
+            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => bytes.len() * 8,
+            Vector::Text(text) => text.len() * 8,
+            Vector::Ints(x) => x.len() * 8,
+            Vector::BigInts(x) => x.len() * 8,
+            Vector::Hashed(x) => x.len() * 8,
+        }
+    }
+
+    /// Takes a row, in place of another one where `at` says which.
+    pub fn put(&mut self, params: &Params, vector: &Vector, at: Option<usize>) -> Result<()> {
+        if let Some(parsed) = params.read_text(vector)? {
+            return self.put(params, &parsed.view(), at);
+        }
+        let dims = params.dims_of(vector)? as usize;
+        if !self.is_empty() && dims != self.dims() {
+            return Err(crate::filter::wrong_dims(params, self.dims() as u32, dims as u32));
+        }
+        match self {
+            Rows::Reals { dims: known, values } => {
+                *known = dims;
+                let row = reals(vector)?;
+                if params.metric == Metric::Cosine {
+                    return put(values, &to_length_one(row)?, at);
+                }
+                put(values, &row, at)
+            }
+            Rows::Bits { len, bytes } => {
+                *len = dims;
+                match vector {
+                    Vector::Bits { bytes: row, .. } | Vector::Bytes(row) => put(bytes, row, at),
+                    _ => Ok(()),
+                }
+            }
+            Rows::Letters { len, letters } => {
+                *len = dims;
+                let row: Vec<u32> = match *vector {
+                    Vector::Text(text) => text.chars().map(u32::from).collect(),
+                    Vector::Ints(ints) => ints.iter().map(|&i| i as u32).collect(),
+                    Vector::Bytes(bytes) => bytes.iter().map(|&b| u32::from(b)).collect(),
+                    _ => Vec::new(),
+                };
+                put(letters, &row, at)
+            }
+            Rows::Sets(sets) => {
+                let mut set = crate::hash::minhash::elements(vector)?;
+                if set.is_empty() {
+                    return Err(Error::data("an empty set has no Jaccard distance to another set"));
+                }
+                if set.len() > limits::MAX_SET {
+                    return Err(Error::too_large(format!(
+                        "set of {} elements, the limit is {}",
+                        set.len(),
+                        limits::MAX_SET
+                    )));
+                }
+                set.sort_unstable();
+                set.dedup();
+                match at {
+                    Some(at) => sets[at] = set,
+                    None => sets.push(set),
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn put<T: Copy>(rows: &mut Vec<T>, row: &[T], at: Option<usize>) -> Result<()> {
+    match at {
+        Some(at) => rows[at * row.len()..][..row.len()].copy_from_slice(row),
+        None => rows.extend_from_slice(row),
+    }
+    Ok(())
+}
+
+fn reals(vector: &Vector) -> Result<Vec<f32>> {
+    let row: Vec<f32> = match *vector {
+        Vector::F32(x) | Vector::Dense(x) => x.to_vec(),
+        Vector::F64(x) => x.iter().map(|&x| x as f32).collect(),
+        Vector::F16(x) => x.iter().map(|&x| half(x)).collect(),
+        Vector::Ints(x) => x.iter().map(|&x| x as f32).collect(),
+        Vector::BigInts(x) => x.iter().map(|&x| x as f32).collect(),
+        Vector::Sparse { dims, indices, values } => {
+            let mut row = vec![0.0; dims];
+            indices.iter().zip(values).for_each(|(&i, &x)| row[i as usize] = x);
+            row
+        }
+        other => return Err(Error::data(format!("{} is not a vector of numbers", other.type_name()))),
+    };
+    if row.iter().any(|x| x.is_nan()) {
+        return Err(Error::data("vector contains NaN"));
+    }
+    if row.iter().any(|x| x.is_infinite()) {
+        return Err(Error::data("vector contains infinity"));
+    }
+    Ok(row)
+}
+
+fn to_length_one(row: Vec<f32>) -> Result<Vec<f32>> {
+    let length = libm::sqrt(row.iter().map(|&x| f64::from(x) * f64::from(x)).sum());
+    if length == 0.0 {
+        return Err(Error::data("a zero vector has no direction, so no cosine distance"));
+    }
+    Ok(row.iter().map(|&x| (f64::from(x) / length) as f32).collect())
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// The mean of all rows; empty where that has no meaning.
+    pub centre: Vec<f32>,
+    /// Some of the rows as questions: those without another row within far, where there are any.
+    pub cases: Vec<Case>,
+    /// Whether rows are of about one length once the centre is subtracted.
+    pub one_length: bool,
+    /// The share of rows that have another one within near, and within far.
+    pub within_near: f64,
+    pub within_far: f64,
+    /// The median distance of two rows.
+    pub median: f64,
+}
+
+/// Rows that are taken for questions.
+const QUESTIONS: usize = 256;
+/// Bins of distances, four to a doubling.
+const BINS: usize = 48;
+/// Lengths whose standard deviation is at most this share of their mean count as one.
+const ONE_LENGTH: f64 = 0.2;
+
+/// Studies a sample of a table of so many rows. `pause` is called now and then, for interrupts.
+pub fn study(metric: Metric, rows: &Rows, population: f64, near: f64, far: f64, pause: impl FnMut()) -> Study {
+    match rows {
+        Rows::Reals { dims, values } => Vectors::new(metric, *dims, values).study(population, near, far, pause),
+        _ => Plain { rows }.study(population, near, far, pause),
+    }
+}
+
+/// Counts what lies around questions.
+struct Counter {
+    near: f64,
+    far: f64,
+    /// Members a row of the sample stands for.
+    weight: f64,
+    largest: f64,
+    /// Questions with a member within far, and those without.
+    cases: Vec<Case>,
+    strangers: Vec<Case>,
+    within_near: usize,
+    within_far: usize,
+    distances: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    distance: f64,
+    chord: f64,
+    members: f64,
+}
+
+/// What lies around one question.
+struct Around {
+    bins: [Bin; BINS],
+    nearest: f64,
+}
+
+impl Around {
+    fn new() -> Around {
+        Around { bins: [Bin::default(); BINS], nearest: f64::INFINITY }
+    }
+
+    fn count(&mut self, counter: &mut Counter, distance: f64, chord: f64) {
+        self.nearest = self.nearest.min(distance);
+        if counter.distances.len() < 1 << 16 {
+            counter.distances.push(distance);
+        }
+        if distance <= counter.far {
+            return;
+        }
+        let bin = libm::log2(distance / counter.far) * 4.0;
+        let bin = &mut self.bins[(bin as usize).min(BINS - 1)];
+        bin.distance += distance;
+        bin.chord += chord;
+        bin.members += 1.0;
+    }
+
+    fn close(self, counter: &mut Counter, length: f64) {
+        counter.within_near += usize::from(self.nearest <= counter.near);
+        counter.within_far += usize::from(self.nearest <= counter.far);
+        let filled = self.bins.iter().filter(|bin| bin.members > 0.0);
+        let mean = |bin: &Bin| {
+            (bin.distance / bin.members, bin.chord / bin.members, bin.members * counter.weight)
+        };
+        let case = Case { length, others: filled.map(mean).collect() };
+        if self.nearest > counter.far { &mut counter.strangers } else { &mut counter.cases }.push(case);
+    }
+}
+
+impl Counter {
+    fn new(metric: Metric, rows: usize, population: f64, near: f64, far: f64) -> Counter {
+        Counter {
+            near,
+            far,
+            weight: population / rows.max(1) as f64,
+            largest: metric.largest(),
+            cases: Vec::new(),
+            strangers: Vec::new(),
+            within_near: 0,
+            within_far: 0,
+            distances: Vec::new(),
+        }
+    }
+
+    fn finish(mut self, centre: Vec<f32>, one_length: bool) -> Study {
+        let questions = (self.cases.len() + self.strangers.len()).max(1) as f64;
+        // Rows with a member within far should pass, or may; how often others do is told by those without.
+        let cases = if self.strangers.is_empty() { self.cases } else { self.strangers };
+        self.distances.sort_by(f64::total_cmp);
+        let median = self.distances.get(self.distances.len() / 2).copied().unwrap_or(self.largest);
+        Study {
+            centre,
+            one_length,
+            within_near: self.within_near as f64 / questions,
+            within_far: self.within_far as f64 / questions,
+            cases,
+            median,
+        }
+    }
+}
+
+/// Questions, evenly spread over the rows.
+fn questions(rows: usize) -> Vec<usize> {
+    let count = rows.min(QUESTIONS);
+    (0..count).map(|i| i * rows / count).collect()
+}
+
+struct Vectors<'a> {
+    metric: Metric,
+    dims: usize,
+    values: &'a [f32],
+    centre: Vec<f32>,
+}
+
+fn dot(x: &[f32], y: &[f32]) -> f64 {
+    x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
+}
+
+impl<'a> Vectors<'a> {
+    fn new(metric: Metric, dims: usize, values: &'a [f32]) -> Self {
+        let mut sums = vec![0.0f64; dims];
+        for row in values.chunks_exact(dims.max(1)) {
+            sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += f64::from(x));
+        }
+        let count = (values.len() / dims.max(1)).max(1) as f64;
+        Vectors { metric, dims, values, centre: sums.iter().map(|sum| (sum / count) as f32).collect() }
+    }
+
+    fn rows(&self) -> std::slice::ChunksExact<'a, f32> {
+        self.values.chunks_exact(self.dims.max(1))
+    }
+
+    fn study(self, population: f64, near: f64, far: f64, mut pause: impl FnMut()) -> Study {
+        let rows: Vec<&[f32]> = self.rows().collect();
+        let asked = questions(rows.len());
+        let mut counter = Counter::new(self.metric, rows.len(), population, near, far);
+        let mut around: Vec<Around> = asked.iter().map(|_| Around::new()).collect();
+        // All questions at once with every row: the rows are read once.
+        let Some(mut matrix) = Matrix::new(asked.len(), self.dims) else { return counter.finish(Vec::new(), false) };
+        for (row, &question) in asked.iter().enumerate() {
+            rows[question].iter().enumerate().for_each(|(column, &x)| matrix.set(row, column, x));
+        }
+        let middle = dot(&self.centre, &self.centre);
+        // Of a row: its squared length, what it shares with the centre, its length from there.
+        let facts = |row: &[f32]| {
+            let (square, shared) = (dot(row, row), dot(row, &self.centre));
+            (square, shared, libm::sqrt((square - 2.0 * shared + middle).max(0.0)))
+        };
+        let of_questions: Vec<(f64, f64, f64)> = asked.iter().map(|&question| facts(rows[question])).collect();
+        let mut products = vec![0.0; asked.len()];
+        for (number, row) in rows.iter().enumerate() {
+            if number % 64 == 0 {
+                pause();
+            }
+            let (square, shared, length) = facts(row);
+            matrix.multiply(Path::best(), row, &mut products);
+            for (i, &product) in products.iter().enumerate() {
+                if asked[i] == number {
+                    continue;
+                }
+                let (its_square, its_shared, its_length) = of_questions[i];
+                let apart = libm::sqrt((square + its_square - 2.0 * product).max(0.0));
+                let distance = match self.metric {
+                    Metric::Cosine => apart * apart / 2.0,
+                    Metric::L1 => rows[asked[i]].iter().zip(*row).map(|(x, y)| f64::from((x - y).abs())).sum(),
+                    _ => apart,
+                };
+                let cos = (product - shared - its_shared + middle) / (length * its_length).max(1e-300);
+                let chord = libm::sqrt((2.0 - 2.0 * cos.clamp(-1.0, 1.0)).max(0.0));
+                around[i].count(&mut counter, distance, chord);
+            }
+        }
+        let lengths: Vec<f64> = of_questions.iter().map(|facts| facts.2).collect();
+        for (around, &length) in around.into_iter().zip(&lengths) {
+            around.close(&mut counter, length);
+        }
+        let count = lengths.len().max(1) as f64;
+        let mean = lengths.iter().sum::<f64>() / count;
+        let variance = lengths.iter().map(|length| (length - mean) * (length - mean)).sum::<f64>() / count;
+        let one_length = mean > 0.0 && libm::sqrt(variance) <= ONE_LENGTH * mean;
+        counter.finish(self.centre, one_length)
+    }
+}
+
+/// Bit strings, strings and sets: every pair is compared.
+struct Plain<'a> {
+    rows: &'a Rows,
+}
+
+impl Plain<'_> {
+    fn study(self, population: f64, near: f64, far: f64, mut pause: impl FnMut()) -> Study {
+        let count = self.rows.len();
+        let metric = if matches!(self.rows, Rows::Sets(_)) { Metric::Jaccard } else { Metric::Hamming };
+        let mut counter = Counter::new(metric, count, population, near, far);
+        for question in questions(count) {
+            let mut around = Around::new();
+            for other in (0..count).filter(|&other| other != question) {
+                if other % 256 == 0 {
+                    pause();
+                }
+                let distance = self.distance(question, other);
+                around.count(&mut counter, distance, distance);
+            }
+            around.close(&mut counter, 0.0);
+        }
+        counter.finish(Vec::new(), false)
+    }
+
+    fn distance(&self, a: usize, b: usize) -> f64 {
+        match self.rows {
+            Rows::Bits { len, bytes } => {
+                let width = len.div_ceil(8);
+                let (x, y) = (&bytes[a * width..][..width], &bytes[b * width..][..width]);
+                let differ: u32 = x.iter().zip(y).map(|(x, y)| (x ^ y).count_ones()).sum();
+                f64::from(differ) / *len as f64
+            }
+            Rows::Letters { len, letters } => {
+                let (x, y) = (&letters[a * len..][..*len], &letters[b * len..][..*len]);
+                x.iter().zip(y).filter(|(x, y)| x != y).count() as f64 / *len as f64
+            }
+            Rows::Sets(sets) => jaccard(&sets[a], &sets[b]),
+            Rows::Reals { .. } => f64::INFINITY,
+        }
+    }
+}
+
+/// The Jaccard distance of two sets in ascending order.
+fn jaccard(a: &[u64], b: &[u64]) -> f64 {
+    let (mut i, mut j, mut both) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => (i, j, both) = (i + 1, j + 1, both + 1),
+        }
+    }
+    1.0 - f64::from(both) / (a.len() + b.len() - both as usize).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::params::Kind;
+    use crate::hash::rng::Stream;
+    use crate::theory::design::{Spec, parameters};
+
+    fn params(metric: Metric) -> Params {
+        let spec = Spec { capacity: Some(10), near: Some(0.1), ..Spec::default() };
+        parameters(Kind::Dsbf, metric, &spec).unwrap().0
+    }
+
+    #[test]
+    fn centre_lengths_and_distances_are_those_of_the_rows() {
+        let mut rows = Rows::new(Metric::L2, false);
+        let params = params(Metric::L2);
+        let mut s = Stream::new(1, 0);
+        // Unit vectors around (3, 0, 0, ...), with a copy a little off for every tenth.
+        let mut all: Vec<Vec<f32>> = Vec::new();
+        for i in 0..500 {
+            let mut row: Vec<f32> = (0..64).map(|_| s.gaussian() as f32).collect();
+            let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
+            row.iter_mut().for_each(|x| *x /= length);
+            row[0] += 3.0;
+            if i % 10 == 9 {
+                row = all[i - 1].clone();
+                row[1] += 0.05;
+            }
+            rows.put(&params, &Vector::F32(&row), None).unwrap();
+            all.push(row);
+        }
+        let study = study(Metric::L2, &rows, 5000.0, 0.1, 0.5, || {});
+        assert!((study.centre[0] - 3.0).abs() < 0.02 && study.centre[1].abs() < 0.05);
+        assert!(study.one_length);
+        assert!((study.median - std::f64::consts::SQRT_2).abs() < 0.1, "{}", study.median);
+        assert!((study.within_near - 0.2).abs() < 0.06, "{}", study.within_near);
+        assert!((study.within_far - 0.2).abs() < 0.06);
+        for case in &study.cases {
+            assert!((case.length - 1.0).abs() < 0.2);
+            let members: f64 = case.others.iter().map(|other| other.2).sum();
+            assert!((4900.0..5000.0).contains(&members), "{members}");
+            assert!(case.others.iter().all(|&(distance, chord, _)| (distance - chord).abs() < 0.2));
+        }
+    }
+
+    #[test]
+    fn a_row_can_take_the_place_of_another() {
+        let mut rows = Rows::new(Metric::Hamming, false);
+        let params = params(Metric::Hamming);
+        for byte in [1u8, 2, 3] {
+            rows.put(&params, &Vector::Bits { bytes: &[byte, 0], len: 16 }, None).unwrap();
+        }
+        rows.put(&params, &Vector::Bits { bytes: &[1, 0], len: 16 }, Some(1)).unwrap();
+        assert!(matches!(&rows, Rows::Bits { bytes, .. } if bytes[..] == [1, 0, 1, 0, 3, 0]));
+        let refused = rows.put(&params, &Vector::Bits { bytes: &[1], len: 8 }, None).unwrap_err();
+        assert_eq!(refused.message, "expected 16 bits, not 8");
+    }
+
+    #[test]
+    fn sets_are_compared_by_their_elements() {
+        assert_eq!(jaccard(&[1, 2, 3], &[2, 3, 4]), 0.5);
+        assert_eq!(jaccard(&[1, 2], &[1, 2]), 0.0);
+        assert_eq!(jaccard(&[1], &[2]), 1.0);
+    }
+}

@@ -46,7 +46,8 @@ CREATE FUNCTION lsbf_new(
     metric text DEFAULT 'l2', hashes integer DEFAULT NULL, width double precision DEFAULT NULL,
     bits bigint DEFAULT NULL, verify_bits bigint DEFAULT NULL, bloom_hashes integer DEFAULT NULL,
     overflow integer DEFAULT NULL, robust boolean DEFAULT NULL, alphabet text DEFAULT 'bits',
-    transform text DEFAULT NULL
+    transform text DEFAULT NULL, match text DEFAULT 'all', probes integer DEFAULT NULL, votes integer DEFAULT NULL,
+    polytope integer DEFAULT NULL, centre real[] DEFAULT NULL, length double precision DEFAULT NULL
 ) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
@@ -61,10 +62,44 @@ CREATE FUNCTION ilbf_new(
 
 COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text, text)
     IS 'an empty distance-sensitive Bloom filter';
-COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text, text)
+COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text, text, text, integer, integer, integer, real[], double precision)
     IS 'an empty locality-sensitive Bloom filter';
 COMMENT ON FUNCTION ilbf_new(integer, bigint, double precision, double precision, integer, bigint, text, double precision, bigint, integer, integer, integer, boolean, text)
     IS 'an empty integer-granularity locality-sensitive Bloom filter';
+
+-- filters chosen for a purpose
+
+CREATE TYPE lsbf_choice AS (
+    prototype lsbf, bytes_per_member double precision, fpr double precision, fnr double precision,
+    strangers double precision, cost double precision, family text, tables integer, hashes integer,
+    polytope integer, probes integer, votes integer, near double precision, far double precision, capacity bigint
+);
+COMMENT ON TYPE lsbf_choice IS 'an empty filter that was chosen for a purpose, with its size and predicted rates';
+
+CREATE FUNCTION lsbf_design(
+    metric text, near double precision, capacity bigint, dims integer DEFAULT NULL,
+    far double precision DEFAULT NULL, fpr double precision DEFAULT NULL, fnr double precision DEFAULT NULL,
+    prefer text DEFAULT 'balanced', length double precision DEFAULT NULL, centre real[] DEFAULT NULL,
+    alphabet text DEFAULT 'bits', seed bigint DEFAULT 0
+) RETURNS SETOF lsbf_choice
+    AS 'MODULE_PATHNAME', 'lsbf_design' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000 ROWS 8;
+
+CREATE FUNCTION lsbf_design_for(
+    relation regclass, attribute text, near double precision, metric text DEFAULT NULL,
+    far double precision DEFAULT NULL, fpr double precision DEFAULT NULL, fnr double precision DEFAULT NULL,
+    prefer text DEFAULT 'balanced', capacity bigint DEFAULT NULL, sample integer DEFAULT 20000,
+    alphabet text DEFAULT 'bits', seed bigint DEFAULT 0
+) RETURNS SETOF lsbf_choice
+    AS 'MODULE_PATHNAME', 'lsbf_design_for' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 8;
+
+COMMENT ON FUNCTION lsbf_design(text, double precision, bigint, integer, double precision, double precision, double precision, text, double precision, real[], text, bigint)
+    IS 'empty filters for a purpose, best first, with their size and predicted rates';
+COMMENT ON FUNCTION lsbf_design_for(regclass, text, double precision, text, double precision, double precision, double precision, text, bigint, integer, text, bigint)
+    IS 'empty filters for a column of a table, chosen from a sample of its rows, best first, with their size and predicted rates';
+
+CREATE FUNCTION lsbf_shingles(document text, n integer DEFAULT 5, unit text DEFAULT 'character') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'lsbf_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION lsbf_shingles(text, integer, text) IS 'a document as a set: every run of n characters or words, hashed';
 
 -- questions
 
@@ -210,7 +245,8 @@ CREATE FUNCTION lsbf_info(
     OUT hashes integer, OUT bits bigint, OUT verify_bits bigint, OUT bloom_hashes integer, OUT overflow integer,
     OUT robust boolean, OUT blooms bigint, OUT slots integer, OUT blooms_aligned boolean, OUT votes integer,
     OUT seed bigint, OUT members bigint, OUT bits_set bigint, OUT fill double precision, OUT bytes bigint,
-    OUT fpr double precision, OUT fnr double precision
+    OUT fpr double precision, OUT fnr double precision, OUT match text, OUT probes integer, OUT polytope integer,
+    OUT length double precision, OUT centred boolean
 ) RETURNS record
     AS 'MODULE_PATHNAME', 'lsbf_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION lsbf_kind(lsbf) RETURNS text

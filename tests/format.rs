@@ -24,14 +24,16 @@ struct Golden {
 fn golden() -> Vec<Golden> {
     let plain = all().into_iter().map(|(kind, space)| {
         let alphabet = if space.symbols { "_symbols" } else { "" };
-        let name = format!("{}_{}{alphabet}", kind.name(), space.metric.name());
+        let any = if kind == Kind::Probing { "_any" } else { "" };
+        let name = format!("{}{any}_{}{alphabet}", kind.name(), space.metric.name());
         made(name, space, params(kind, space, 8, 20061106), DIMS)
     });
     // More dimensions than a block of a fast transform has.
     let fast = all().into_iter().filter_map(|(kind, space)| {
         let params = params(kind, space, 8, 20061106);
         let params = Params { family: params.family.fast()?, ..params };
-        Some(made(format!("{}_{}_hadamard", kind.name(), space.metric.name()), space, params, 150))
+        let any = if kind == Kind::Probing { "_any" } else { "" };
+        Some(made(format!("{}{any}_{}_hadamard", kind.name(), space.metric.name()), space, params, 150))
     });
     plain.chain(fast).collect()
 }

@@ -185,7 +185,7 @@ pub fn write_empty(image: &mut [u64], params: &[u8], dims: u32, centre: &[f32], 
     let bytes = bytes_of_mut(image);
     bytes[4..8].copy_from_slice(&MAGIC.to_le_bytes());
     bytes[8] = VERSION;
-    bytes[9] = u8::from(has_body) * HAS_BODY | u8::from(has_centre) * HAS_CENTRE;
+    bytes[9] = if has_body { HAS_BODY } else { 0 } | if has_centre { HAS_CENTRE } else { 0 };
     bytes[12..16].copy_from_slice(&(params.len() as u32).to_le_bytes());
     bytes[16..20].copy_from_slice(&dims.to_le_bytes());
     bytes[FIXED..FIXED + params.len()].copy_from_slice(params);

@@ -4,7 +4,7 @@
 use super::bits::{self, Body};
 use super::params::Params;
 use crate::hash::mix::mix;
-use crate::hash::probe::{RANKS, Source, Walk};
+use crate::hash::probe::{Source, Walk};
 use crate::hash::{Buckets, Hasher};
 
 /// The signature of a member: its positions in all partitions, mixed.
@@ -36,52 +36,42 @@ pub fn steps(params: &Params, theta: f64) -> u32 {
     (f64::from(params.overflow) * theta).min(f64::from(crate::limits::MAX_OVERFLOW)) as u32
 }
 
-/// The answer, with an overflow of `steps` buckets. `own` are the query's positions, put back where they are changed.
-pub fn member(
-    params: &Params,
-    hasher: &Hasher,
-    buckets: &mut Buckets,
-    own: &mut [u64],
-    walk: &mut Walk,
-    body: &(impl Body + ?Sized),
-    steps: u32,
-) -> bool {
-    let mut misses = own.iter().enumerate().filter(|&(_, &at)| !bits::get(body, at));
-    let (first, second) = (misses.next(), misses.next());
-    match (first, second) {
-        (None, _) if verified(params, own, body) => true,
-        (_, Some(_)) => false,
-        (Some((table, _)), None) => replaced(params, hasher, buckets, own, walk, body, table, steps),
-        // All bits are set, but not by one member: a foreign bit may hide the one miss.
-        (None, _) if params.robust => {
-            (0..params.tables as usize).any(|table| replaced(params, hasher, buckets, own, walk, body, table, steps))
-        }
-        (None, _) => false,
-    }
+/// A query that was hashed, with an overflow of `steps` buckets.
+pub struct Query<'a> {
+    pub params: &'a Params,
+    pub hasher: &'a Hasher,
+    pub buckets: &'a Buckets,
+    pub steps: u32,
 }
 
-/// Whether a neighbour of one table completes a member.
-fn replaced(
-    params: &Params,
-    hasher: &Hasher,
-    buckets: &mut Buckets,
-    own: &mut [u64],
-    walk: &mut Walk,
-    body: &(impl Body + ?Sized),
-    table: usize,
-    steps: u32,
-) -> bool {
-    let partition = params.partition();
-    let at = own[table];
-    for &single in walk.singles(params.hashes as usize, &hasher.of_table(table, 2 * steps as usize, buckets)) {
-        let word = hasher.of_table(table, RANKS, buckets).word(single);
-        let key = hasher.shifted_key(table, single.hash(), word, buckets);
-        own[table] = table as u64 * partition + hasher.position(table, key, partition);
-        if bits::get(body, own[table]) && verified(params, own, body) {
-            own[table] = at;
-            return true;
+impl Query<'_> {
+    /// The answer. `own` are the query's positions, put back where they are changed.
+    pub fn member(&self, own: &mut [u64], walk: &mut Walk, body: &(impl Body + ?Sized)) -> bool {
+        let mut misses = own.iter().enumerate().filter(|&(_, &at)| !bits::get(body, at));
+        let (first, second) = (misses.next(), misses.next());
+        match (first, second) {
+            (None, _) if verified(self.params, own, body) => true,
+            (_, Some(_)) => false,
+            (Some((table, _)), None) => self.replaced(own, walk, body, table),
+            // All bits are set, but not by one member: a foreign bit may hide the one miss.
+            (None, _) if self.params.robust => {
+                (0..self.params.tables as usize).any(|table| self.replaced(own, walk, body, table))
+            }
+            (None, _) => false,
         }
     }
-    own[table] = at;
-    false
+
+    /// Whether a neighbour of one table completes a member.
+    fn replaced(&self, own: &mut [u64], walk: &mut Walk, body: &(impl Body + ?Sized), table: usize) -> bool {
+        let partition = self.params.partition();
+        let at = own[table];
+        let source = self.hasher.of_table(table, 2 * self.steps as usize, self.buckets);
+        let found = walk.singles(self.params.hashes as usize, &source).iter().any(|&single| {
+            let key = self.hasher.shifted_key(table, single.hash(), source.word(single), self.buckets);
+            own[table] = table as u64 * partition + self.hasher.position(table, key, partition);
+            bits::get(body, own[table]) && verified(self.params, own, body)
+        });
+        own[table] = at;
+        found
+    }
 }

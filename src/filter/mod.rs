@@ -59,7 +59,7 @@ impl Engine {
         if params.centre() != if centre.is_empty() { 0 } else { header::centre_hash(&centre) } {
             return Err(Error::data("the centre is not the one the filter was made with"));
         }
-        let hasher = Hasher::new(&params, dims, &centre)?;
+        let hasher = Hasher::centred(&params, dims, &centre)?;
         Ok(Engine {
             stored: header::encode_params(&params),
             hasher,
@@ -153,9 +153,9 @@ impl Engine {
                 dsbf::member(&self.positions, body, self.threshold.1)
             }
             Kind::Lsbf => {
-                let steps = lsbf::steps(params, theta);
-                let (buckets, walk) = (&mut self.buckets, &mut self.walk);
-                lsbf::member(params, &self.hasher, buckets, &mut self.positions, walk, body, steps)
+                let (hasher, buckets, steps) = (&self.hasher, &self.buckets, lsbf::steps(params, theta));
+                let query = lsbf::Query { params, hasher, buckets, steps };
+                query.member(&mut self.positions, &mut self.walk, body)
             }
             Kind::Ilbf => {
                 let level = fill_level(params, header, &mut self.level);

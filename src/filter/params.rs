@@ -104,6 +104,8 @@ pub struct Probing {
 
 impl Kind {
     pub const ALL: [Kind; 4] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing];
+    /// The kinds of the papers.
+    pub const OF_PAPERS: [Kind; 3] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf];
 
     pub fn name(self) -> &'static str {
         match self {

@@ -14,6 +14,7 @@ pub mod polytope;
 pub mod probe;
 pub mod projection;
 pub mod rng;
+pub mod shingles;
 pub mod symbols;
 
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ use crate::filter::params::{Family, Kind, Params};
 use crate::limits;
 use crate::vector::Vector;
 use mix::mix;
-use probe::{Alternative, RANKS, Source};
+use probe::{Alternative, Source};
 
 /// The random functions of a filter, expanded from its seed.
 pub struct Hasher {
@@ -68,8 +69,13 @@ pub struct Buckets {
 }
 
 impl Hasher {
-    /// Expands the seed for vectors of `dims` dimensions. The centre is empty where there is none.
-    pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Self> {
+    /// Expands the seed for vectors of `dims` dimensions.
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        Hasher::centred(params, dims, &[])
+    }
+
+    /// The same for vectors from which a centre is subtracted, where it is not empty.
+    pub fn centred(params: &Params, dims: u32, centre: &[f32]) -> Result<Self> {
         let (tables, hashes) = (params.tables as usize, params.hashes as usize);
         let functions = match params.family {
             Family::Bits => Functions::Bits(bits::BitSampling::new(params.seed, tables, hashes, dims)),
@@ -148,12 +154,6 @@ impl Hasher {
         }
     }
 
-    #[inline]
-    fn mixed(&self, table: usize, values: &[i64]) -> u64 {
-        let tuple = &values[table * self.hashes..][..self.hashes];
-        tuple.iter().fold(self.salts[table], |key, &bucket| mix(key, bucket as u64))
-    }
-
     /// A 64-bit hash of the content of the vector that was hashed into `buckets` just now.
     pub fn id(&self, vector: &Vector, buckets: &mut Buckets) -> u64 {
         match (&self.functions, vector) {
@@ -182,16 +182,14 @@ impl Hasher {
     }
 
     /// The key of a table with one bucket shifted, as a walk says.
-    pub fn shifted_key(&self, table: usize, hash: usize, word: u64, buckets: &mut Buckets) -> u64 {
+    pub fn shifted_key(&self, table: usize, hash: usize, word: u64, buckets: &Buckets) -> u64 {
         if self.is_binary() {
             return buckets.keys[table] ^ word;
         }
-        let at = table * self.hashes + hash;
-        let own = buckets.values[at];
-        buckets.values[at] = own.wrapping_add(word as i64);
-        let key = self.mixed(table, &buckets.values);
-        buckets.values[at] = own;
-        key
+        let tuple = buckets.values[table * self.hashes..][..self.hashes].iter().enumerate();
+        tuple.fold(self.salts[table], |key, (at, &bucket)| {
+            mix(key, if at == hash { bucket.wrapping_add(word as i64) } else { bucket } as u64)
+        })
     }
 
     /// The key that a table stores for the word of a walk (match any): bits are mixed at last, other buckets were before.
@@ -229,7 +227,7 @@ impl Hasher {
             }
             _ => 1.0,
         };
-        OfTable { hasher: self, buckets, first: table * self.hashes, unit, ranks: ranks.min(RANKS) }
+        OfTable { hasher: self, buckets, first: table * self.hashes, unit, ranks }
     }
 }
 

@@ -18,7 +18,7 @@ fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
     engines::with(filter, filter.words.len(), vector, |engine| {
         let image = match filter.header.has_body {
             true => image::copy(filter.words),
-            false => image::empty(&engine.params, &engine.stored, engine.dims, true),
+            false => image::empty(&engine.params, &engine.stored, engine.dims, &engine.centre, true),
         };
         engine.add(image, vector)?;
         Ok(image::datum(image))
@@ -67,7 +67,7 @@ for_each_input!(lsbf_agg_step,
     vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 
-const MAKE_ONE: &str = "make one with dsbf_new, lsbf_new or ilbf_new";
+const MAKE_ONE: &str = "make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new";
 
 /// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
 /// comparing all bits is for the first row of a group, not for every one.

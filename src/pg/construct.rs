@@ -2,18 +2,20 @@
 
 use super::call::{Call, pg_function};
 use super::image;
+use super::input::float4s;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Kind, Metric, Params};
 use crate::theory::design::{Spec, parameters};
+use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::RefCell;
 
-fn metric(call: &Call, n: usize) -> Result<Metric> {
+pub fn metric(call: &Call, n: usize) -> Result<Metric> {
     Metric::parse(call.text(n).ok_or_else(|| Error::parameter("metric must not be null"))?)
 }
 
-fn symbols(call: &Call, n: usize) -> Result<bool> {
+pub fn symbols(call: &Call, n: usize) -> Result<bool> {
     match call.text(n) {
         None | Some("bits") => Ok(false),
         Some("symbols") => Ok(true),
@@ -34,12 +36,37 @@ fn fast(call: &Call, n: usize) -> Result<Option<bool>> {
     }
 }
 
+/// LSBF: whether any table may match, or all must.
+fn matching(call: &Call, n: usize) -> Result<Kind> {
+    match call.text(n) {
+        None | Some("all") => Ok(Kind::Lsbf),
+        Some("any") => Ok(Kind::Probing),
+        Some(other) => {
+            Err(Error::parameter(format!("unknown match \"{other}\"")).with_hint("match is all or any"))
+        }
+    }
+}
+
+/// A centre, unless it is NULL.
+pub fn centre(call: &Call, n: usize) -> Result<Option<Vec<f32>>> {
+    let Some(_) = call.arg(n) else { return Ok(None) };
+    match float4s(call, n)? {
+        Vector::F32(centre) if !centre.is_empty() => Ok(Some(centre.to_vec())),
+        _ => Err(Error::parameter("centre must not be empty")),
+    }
+}
+
 /// What was derived lately. Where the planner cannot make a constant of a call, it is made for every row, and deriving
 /// parameters takes milliseconds.
 type Derived = (Kind, Metric, Spec, Params, u32);
 const REMEMBERED: usize = 8;
 thread_local! {
     static DERIVED: RefCell<Vec<Derived>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty filter.
+pub fn prototype(params: &Params, dims: u32, centre: &[f32]) -> Datum {
+    image::datum(image::empty(params, &header::encode_params(params), dims, centre, false))
 }
 
 fn build(kind: Kind, metric: Metric, spec: Spec) -> Result<Datum> {
@@ -54,8 +81,8 @@ fn build(kind: Kind, metric: Metric, spec: Spec) -> Result<Datum> {
                 0
             }
         };
-        let (.., params, dims) = &derived[at];
-        Ok(image::datum(image::empty(params, &header::encode_params(params), *dims, false)))
+        let (.., spec, params, dims) = &derived[at];
+        Ok(prototype(params, *dims, spec.centre.as_deref().unwrap_or_default()))
     })
 }
 
@@ -78,6 +105,21 @@ pg_function!(dsbf_new, |call| {
     build(Kind::Dsbf, metric(call, 6)?, spec)
 });
 
+/// Refuses what has a meaning only where any table may match.
+fn check_all(spec: &Spec) -> Result<()> {
+    let given = [
+        ("probes", spec.probes.is_some()),
+        ("polytope", spec.polytope.is_some()),
+        ("centre", spec.centre.is_some()),
+        ("length", spec.length.is_some()),
+    ];
+    match given.into_iter().find(|given| given.1) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::parameter(format!("{name} has no meaning where all tables must match"))
+            .with_hint("match => 'any' makes a filter that has it")),
+    }
+}
+
 pg_function!(lsbf_new, |call| {
     let spec = Spec {
         dims: call.int4(0),
@@ -95,9 +137,18 @@ pg_function!(lsbf_new, |call| {
         robust: call.boolean(13),
         symbols: symbols(call, 14)?,
         fast: fast(call, 15)?,
+        probes: call.int4(17),
+        votes: call.int4(18),
+        polytope: call.int4(19),
+        centre: centre(call, 20)?,
+        length: call.float8(21),
         ..Spec::default()
     };
-    build(Kind::Lsbf, metric(call, 6)?, spec)
+    let kind = matching(call, 16)?;
+    if kind == Kind::Lsbf {
+        check_all(&spec)?;
+    }
+    build(kind, metric(call, 6)?, spec)
 });
 
 pg_function!(ilbf_new, |call| {

@@ -31,12 +31,12 @@ fn find<'a>(engines: &'a mut Vec<Engine>, front: &View, words: usize, vector: &V
         Some(at) if at + 1 == engines.len() => {}
         Some(at) => engines[at..].rotate_left(1),
         None => {
-            engines.push(Engine::new(header::decode_params(stored)?, dims)?);
+            engines.push(Engine::centred(header::decode_params(stored)?, dims, front.centre()?)?);
             shrink(engines);
         }
     }
     let engine = engines.last_mut().expect("one was just found or pushed");
-    if words != header::image_words(&engine.params, stored.len(), header.has_body) {
+    if words != header::image_words(&engine.params, stored.len(), dims, header.has_body) {
         return Err(Error::new(Code::Binary, "not a valid filter: its length does not fit its parameters"));
     }
     Ok(engine)

@@ -29,3 +29,10 @@ pub fn raise(error: Error) -> ! {
     report.report(PgLogLevel::ERROR);
     unreachable!("an error was raised");
 }
+
+/// Tells something without raising an error.
+pub fn notice(message: &str, hint: &str) {
+    let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
+    let report = pgrx::pg_sys::panic::ErrorReport::new(code, shown(message.into()), "pg_lsbf");
+    report.set_hint(shown(hint.into())).report(PgLogLevel::NOTICE);
+}

@@ -23,10 +23,10 @@ pub fn allocate<'a>(words: usize) -> &'a mut [u64] {
     }
 }
 
-/// Makes a filter without members; with room for some if `has_body`.
-pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, has_body: bool) -> &'a mut [u64] {
-    let image = allocate(header::image_words(params, stored.len(), has_body));
-    header::write_empty(image, stored, dims, has_body);
+/// Makes a filter without members; with room for some if `has_body`. The centre is empty where there is none.
+pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32], has_body: bool) -> &'a mut [u64] {
+    let image = allocate(header::image_words(params, stored.len(), dims, has_body));
+    header::write_empty(image, stored, dims, centre, has_body);
     image
 }
 

@@ -70,7 +70,11 @@ pub fn bytea(call: &Call, n: usize) -> Result<Vector<'_>> {
 }
 
 pub fn bits(call: &Call, n: usize) -> Result<Vector<'_>> {
-    let all = bytes(call.required(n));
+    bit_string(call.required(n))
+}
+
+fn bit_string<'a>(datum: Datum) -> Result<Vector<'a>> {
+    let all = bytes(datum);
     let (len, bytes) = all.split_at(4);
     let len = i32::from_ne_bytes([len[0], len[1], len[2], len[3]]);
     Ok(Vector::Bits { bytes, len: len as usize })
@@ -157,7 +161,11 @@ fn mapped<'a, T>(items: &[Datum], make: impl Fn(Datum) -> T) -> &'a [T] {
 
 /// The elements of a `text[]`, hashed.
 pub fn texts(call: &Call, n: usize) -> Result<Vector<'_>> {
-    let items = varlenas(call.required(n), pg_sys::TEXTOID)?;
+    text_set(call.required(n))
+}
+
+fn text_set<'a>(datum: Datum) -> Result<Vector<'a>> {
+    let items = varlenas(datum, pg_sys::TEXTOID)?;
     Ok(Vector::Hashed(mapped(items, |item| text_element(text(item)))))
 }
 
@@ -168,6 +176,21 @@ pub fn numerics(call: &Call, n: usize) -> Result<Vector<'_>> {
     Ok(Vector::F64(mapped(items, |item| unsafe {
         pgrx::direct_function_call::<f64>(pg_sys::numeric_float8_no_overflow, &[Some(item)]).unwrap_or(f64::NAN)
     })))
+}
+
+/// A value of a type that is known by its number; none where vectors of that type are not read here.
+pub fn of_type<'a>(datum: Datum, type_: pg_sys::Oid) -> Option<Result<Vector<'a>>> {
+    Some(match type_ {
+        pg_sys::FLOAT4ARRAYOID => elements(datum).map(Vector::F32),
+        pg_sys::FLOAT8ARRAYOID => elements(datum).map(Vector::F64),
+        pg_sys::INT4ARRAYOID => elements(datum).map(Vector::Ints),
+        pg_sys::INT8ARRAYOID => elements(datum).map(Vector::BigInts),
+        pg_sys::TEXTARRAYOID => text_set(datum),
+        pg_sys::BITOID | pg_sys::VARBITOID => bit_string(datum),
+        pg_sys::BYTEAOID => Ok(Vector::Bytes(bytes(datum))),
+        pg_sys::TEXTOID => Ok(Vector::Text(text(datum))),
+        _ => return None,
+    })
 }
 
 /// Defines one SQL-callable function for each type a vector may have: `name_bit`, `name_real`, and so on.

@@ -34,6 +34,7 @@ fn votes(facts: &Facts) -> u32 {
     match params.kind {
         Kind::Dsbf => dsbf::threshold(params, 1.0),
         Kind::Lsbf => params.tables,
+        Kind::Probing => params.votes,
         Kind::Ilbf if facts.ones == 0 => params.votes,
         Kind::Ilbf => {
             ilbf::VotePlan::up_to(params, ilbf::fill_level(params, facts.ones, facts.squares), 1.0).votes(1.0)
@@ -83,7 +84,8 @@ fn info(call: &Call) -> Result<Datum> {
     let p = &facts.params;
     let some = |holds: bool, datum: Datum| holds.then_some(datum);
     let number = |value: u32| Some(Datum::from(value as i32));
-    let (is_lsbf, is_ilbf) = (p.kind == Kind::Lsbf, p.kind == Kind::Ilbf);
+    let (is_lsbf, is_ilbf, is_any) = (p.kind == Kind::Lsbf, p.kind == Kind::Ilbf, p.kind == Kind::Probing);
+    let is_polytope = p.family.is_polytope();
     let values: Vec<Option<Datum>> = vec![
         Some(call::text(p.kind.name())),
         Some(call::text(p.metric.name())),
@@ -97,7 +99,7 @@ fn info(call: &Call) -> Result<Datum> {
         number(p.hashes),
         Some(int8(p.bits)),
         some(is_lsbf, int8(p.verify_bits)),
-        some(is_ilbf || p.verify_bits > 0, call::int4(p.bloom_hashes)),
+        some(is_ilbf || is_any || p.verify_bits > 0, call::int4(p.bloom_hashes)),
         some(is_lsbf, call::int4(p.overflow)),
         some(is_lsbf, call::boolean(p.robust)),
         some(is_ilbf, int8(u64::from(p.blooms))),
@@ -111,13 +113,18 @@ fn info(call: &Call) -> Result<Datum> {
         Some(int8(facts.bytes as u64)),
         some(facts.ones > 0, float8(false_positives(&facts, 1.0))),
         some(facts.ones > 0, float8(1.0 - acceptance(&facts, p.near, 1.0))),
+        some(is_lsbf || is_any, call::text(if is_any { "any" } else { "all" })),
+        some(is_any, call::int4(p.probes())),
+        some(is_polytope, call::int4(p.polytope())),
+        some(is_polytope, float8(p.width)),
+        some(is_polytope, call::boolean(p.centre() != 0)),
     ];
     row(call, &values)
 }
 pg_function!(lsbf_info, info);
 
 /// A row of the type the function was declared with.
-fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
+pub fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
     let mut datums: Vec<Datum> = values.iter().map(|v| v.unwrap_or(Datum::null())).collect();
     let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
     // SAFETY: the descriptor comes from the declaration in sql/, which has one column for each value.

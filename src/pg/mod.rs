@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod call;
 pub mod construct;
+pub mod design;
 pub mod engines;
 pub mod error;
 pub mod image;
@@ -12,6 +13,9 @@ pub mod io;
 pub mod member;
 pub mod pgvector;
 pub mod planner;
+pub mod rows;
+pub mod sampling;
+pub mod shingles;
 pub mod stored;
 #[cfg(feature = "pg_test")]
 mod tests;

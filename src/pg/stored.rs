@@ -233,8 +233,15 @@ pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
 }
 
 fn front_of<'a>(datum: Datum) -> Result<View<'a>> {
-    let front = image::allocate(FRONT / 8);
-    let read = fetch(datum, 0, FRONT - RESERVED);
+    let front = first_bytes(datum, FRONT)?;
+    let needed = front.header.body_start() * 8;
+    // A centre lies before the bits, too.
+    if needed > FRONT { first_bytes(datum, needed) } else { Ok(front) }
+}
+
+fn first_bytes<'a>(datum: Datum, count: usize) -> Result<View<'a>> {
+    let front = image::allocate(count / 8);
+    let read = fetch(datum, 0, count - RESERVED);
     // SAFETY: a slice is not longer than was asked for.
     unsafe {
         let to = front.as_mut_ptr().cast::<u8>().add(RESERVED);

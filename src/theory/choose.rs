@@ -238,11 +238,7 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
     let fixed = Fixed::of(spec)?;
     let (default_fpr, default_fnr) = wish.prefer.rates();
     let (wanted_fpr, wanted_fnr) = (wish.fpr.unwrap_or(default_fpr), wish.fnr.unwrap_or(default_fnr));
-    for (name, rate) in [("fpr", wanted_fpr), ("fnr", wanted_fnr)] {
-        if !(rate > 0.0 && rate < 1.0) {
-            return Err(Error::parameter(format!("{name} must be between 0 and 1, not {}", shown(rate))));
-        }
-    }
+    check_rates(wish)?;
     let drafts = drafts(metric, spec, &fixed, wish)?;
     let lines = Lines::new(&fixed, wish.capacity);
     let rough = Wish { cases: few(&wish.cases), ..wish.clone() };
@@ -274,28 +270,7 @@ fn few(cases: &[Case]) -> Vec<Case> {
 /// Families and tuples worth trying.
 fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec<Draft>> {
     let family = family_of(metric, spec.symbols)?;
-    let base = Params {
-        kind: Kind::Probing,
-        metric,
-        family,
-        seed: spec.seed as u64,
-        capacity: wish.capacity,
-        near: wish.near,
-        far: wish.far,
-        width: 0.0,
-        tables: 1,
-        hashes: 1,
-        bits: LINE,
-        verify_bits: 0,
-        bloom_hashes: 1,
-        overflow: 0,
-        robust: false,
-        blooms: 0,
-        slots: 0,
-        aligned: false,
-        votes: 1,
-        probing: Some(Probing { probes: 1, polytope: 0, centre: 0 }),
-    };
+    let base = shape(metric, family, spec, wish, 0.0);
     let directed = metric == Metric::Cosine || metric == Metric::L2 && (wish.directions || spec.length.is_some());
     let mut shapes: Vec<Params> = Vec::new();
     if fixed.polytope.is_some_and(|dims| dims > 0) || fixed.polytope.is_none() && directed && fixed.width.is_none() {
@@ -328,6 +303,32 @@ fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec
         shape.validate()?;
     }
     Ok(shapes.iter().flat_map(|shape| tuples(shape, fixed, wish)).collect())
+}
+
+/// The smallest filter of a family.
+fn shape(metric: Metric, family: Family, spec: &Spec, wish: &Wish, width: f64) -> Params {
+    Params {
+        kind: Kind::Probing,
+        metric,
+        family,
+        seed: spec.seed as u64,
+        capacity: wish.capacity,
+        near: wish.near,
+        far: wish.far,
+        width,
+        tables: 1,
+        hashes: 1,
+        bits: LINE,
+        verify_bits: 0,
+        bloom_hashes: 1,
+        overflow: 0,
+        robust: false,
+        blooms: 0,
+        slots: 0,
+        aligned: false,
+        votes: 1,
+        probing: Some(Probing { probes: 1, polytope: 0, centre: 0 }),
+    }
 }
 
 /// The length vectors have, by the median of the cases.
@@ -511,10 +512,15 @@ fn refined(list: Vec<Choice>, wish: &Wish, fixed: &Fixed, fpr: f64, fnr: f64) ->
     list
 }
 
-/// The distance from which rows should not pass where nothing is said: two and a half times as far as near.
-pub fn default_far(metric: Metric, near: f64) -> f64 {
+/// The distance from which rows should not pass where nothing is said: two and a half times as far as near; for shares of
+/// bits or elements half way, by ratio, to the distance that rows have as a rule.
+pub fn default_far(metric: Metric, near: f64, typical: f64) -> f64 {
     const TIMES: f64 = 2.5;
-    let far = if metric == Metric::Cosine { near * TIMES * TIMES } else { near * TIMES };
+    let far = match metric {
+        Metric::L2 | Metric::L1 => near * TIMES,
+        Metric::Cosine => near * TIMES * TIMES,
+        Metric::Hamming | Metric::Jaccard => libm::sqrt(near * typical).max(1.5 * near),
+    };
     if far < 0.95 * metric.largest() { far } else { (near + metric.largest()) / 2.0 }
 }
 
@@ -525,8 +531,8 @@ pub fn wish(metric: Metric, spec: &Spec, dims: u32) -> Result<Wish> {
     let near = spec
         .near
         .ok_or_else(|| Error::parameter("near must be given: the distance within which vectors count as close"))?;
-    let far = spec.far.unwrap_or_else(|| default_far(metric, near));
     let unrelated = if spec.symbols { 1.0 } else { metric.unrelated() };
+    let far = spec.far.unwrap_or_else(|| default_far(metric, near, unrelated));
     let length = spec.length.unwrap_or(1.0);
     // Directions without any relation are orthogonal.
     let others = vec![(unrelated, std::f64::consts::SQRT_2, capacity as f64)];
@@ -534,8 +540,8 @@ pub fn wish(metric: Metric, spec: &Spec, dims: u32) -> Result<Wish> {
     Ok(Wish { near, far, capacity, dims, centre, cases: vec![Case { length, others }], ..Wish::default() })
 }
 
-/// The parameters of a filter with `match => 'any'`, from what a user says.
-pub fn parameters(metric: Metric, spec: &Spec, dims: u32) -> Result<(Params, u32)> {
+/// Checks what was said before anything is chosen; dims, or 0 where they are not known.
+pub fn check(metric: Metric, spec: &Spec) -> Result<u32> {
     for (name, given) in [
         ("verify_bits", spec.verify_bits.is_some()),
         ("overflow", spec.overflow.is_some()),
@@ -546,6 +552,12 @@ pub fn parameters(metric: Metric, spec: &Spec, dims: u32) -> Result<(Params, u32
                 .with_hint("probes is what overflow is for match => 'all'"));
         }
     }
+    let dims = match spec.dims {
+        Some(_) if metric == Metric::Jaccard => {
+            return Err(Error::parameter("dims has no meaning for jaccard: sets have no dimensions"));
+        }
+        dims => count("dims", dims, 1, limits::MAX_DIMS)?.unwrap_or(0),
+    };
     if let Some(centre) = &spec.centre {
         if dims == 0 {
             return Err(Error::parameter("dims must be given where there is a centre"));
@@ -557,6 +569,30 @@ pub fn parameters(metric: Metric, spec: &Spec, dims: u32) -> Result<(Params, u32
             return Err(Error::parameter("centre must not contain NaN or infinity"));
         }
     }
+    let wish = wish(metric, spec, dims)?;
+    // Ranges and names, as for every filter.
+    let family = family_of(metric, spec.symbols)?;
+    let width = if family.has_width() { spec.width.unwrap_or(1.0) } else { 0.0 };
+    shape(metric, family, spec, &wish, width).validate()?;
+    Ok(dims)
+}
+
+/// Checks the rates that are wanted.
+pub fn check_rates(wish: &Wish) -> Result<()> {
+    for (name, rate) in [("fpr", wish.fpr), ("fnr", wish.fnr)] {
+        if let Some(rate) = rate.filter(|rate| !(*rate > 0.0 && *rate < 1.0)) {
+            return Err(Error::parameter(format!(
+                "{name} must be greater than 0 and less than 1, not {}",
+                shown(rate)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The parameters of a filter with `match => 'any'`, from what a user says.
+pub fn parameters(metric: Metric, spec: &Spec) -> Result<(Params, u32)> {
+    let dims = check(metric, spec)?;
     let wish = wish(metric, spec, dims)?;
     let choice = choices(metric, spec, &wish)?.list.into_iter().next();
     let Some(choice) = choice else {

@@ -51,6 +51,9 @@ pub(super) fn count(name: &str, value: Option<i64>, low: u64, high: u32) -> Resu
 
 /// Makes the parameters of a filter, and its dims (0 where they are to be taken from the first vector).
 pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u32)> {
+    if kind == Kind::Probing {
+        return choose::parameters(metric, spec);
+    }
     let dims = match spec.dims {
         None => 0,
         Some(_) if metric == Metric::Jaccard => {
@@ -62,9 +65,6 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
             dims as u32
         }
     };
-    if kind == Kind::Probing {
-        return choose::parameters(metric, spec, dims);
-    }
     let family = family_of(metric, spec.symbols)?;
     if kind == Kind::Ilbf && !family.has_width() {
         return Err(Error::parameter(format!("ilbf_new does not support metric {}", metric.name()))

@@ -190,6 +190,20 @@ const BINS: usize = 48;
 /// Lengths whose standard deviation is at most this share of their mean count as one.
 const ONE_LENGTH: f64 = 0.2;
 
+/// The median distance of some pairs of rows.
+pub fn typical(metric: Metric, rows: &Rows) -> f64 {
+    const PAIRS: usize = 1000;
+    let count = rows.len();
+    if count < 2 {
+        return metric.unrelated();
+    }
+    let plain = Plain { rows };
+    // Neighbours in the sample have no relation.
+    let mut found: Vec<f64> = (0..PAIRS.min(count - 1)).map(|at| plain.distance(at, at + 1)).collect();
+    found.sort_by(f64::total_cmp);
+    found[found.len() / 2]
+}
+
 /// Studies a sample of a table of so many rows. `pause` is called now and then, for interrupts.
 pub fn study(metric: Metric, rows: &Rows, population: f64, near: f64, far: f64, pause: impl FnMut()) -> Study {
     match rows {

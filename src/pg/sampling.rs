@@ -1,0 +1,247 @@
+//! Rows of a table, taken at random with the rights of the caller, in bounded memory.
+
+use super::input::of_type;
+use crate::error::{Error, Result};
+use crate::filter::params::{Kind, Metric, Params, in_range};
+use crate::hash::rng::Stream;
+use crate::theory::design::{Spec, parameters};
+use crate::theory::sample::Rows;
+use crate::vector::Vector;
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::{self, Datum, Oid};
+use std::ffi::{CStr, CString};
+
+/// Rows taken where nothing is said, and at most.
+const SAMPLE: i64 = 20_000;
+const MOST_ROWS: u64 = 1_000_000;
+/// Bytes that the rows taken may have together.
+const MOST_BYTES: usize = 32 << 20;
+/// Rows that are taken however long they are.
+const LEAST_ROWS: usize = 10;
+/// Of larger tables only so many bytes are read, in pages chosen at random.
+const MOST_READ: i64 = 256 << 20;
+/// Rows fetched at once.
+const BATCH: i64 = 256;
+
+/// A column of a table.
+pub struct Source {
+    /// The column as an expression, the type it has, and what it is taken from.
+    relation: Oid,
+    expression: String,
+    type_: Oid,
+    from: String,
+    name: String,
+}
+
+/// What was taken, and how many rows there are.
+pub struct Taken {
+    pub rows: Rows,
+    pub population: f64,
+}
+
+fn owned(name: *const std::ffi::c_char) -> String {
+    // SAFETY: PostgreSQL's names are C strings.
+    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+}
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::parameter("a name must not contain a zero byte"))
+}
+
+impl Source {
+    pub fn find(relation: Datum, attribute: &str) -> Result<Source> {
+        let relation = Oid::from(relation.value() as u32);
+        let column = c_string(attribute)?;
+        // SAFETY: plain catalog lookups by number and name.
+        unsafe {
+            let name = pg_sys::get_rel_name(relation);
+            if name.is_null() {
+                return Err(Error::parameter(format!("relation {} does not exist", relation.to_u32())));
+            }
+            let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
+            let from = owned(pg_sys::quote_qualified_identifier(schema, name));
+            let number = pg_sys::get_attnum(relation, column.as_ptr());
+            if number == pg_sys::InvalidAttrNumber as i16 {
+                return Err(Error::parameter(format!("relation {from} has no column \"{attribute}\"")));
+            }
+            let given = pg_sys::getBaseType(pg_sys::get_atttype(relation, number));
+            let quoted = owned(pg_sys::quote_identifier(column.as_ptr()));
+            let is_read = given == pg_sys::NUMERICARRAYOID || READ.contains(&given);
+            // Vectors of other types, as pgvector's, are read as arrays.
+            let (expression, type_) = match given {
+                given if is_read && given != pg_sys::NUMERICARRAYOID => (quoted, given),
+                pg_sys::NUMERICARRAYOID => {
+                    (format!("{quoted}::pg_catalog.float8[]"), pg_sys::FLOAT8ARRAYOID)
+                }
+                pg_sys::VARCHAROID | pg_sys::BPCHAROID => (format!("{quoted}::pg_catalog.text"), pg_sys::TEXTOID),
+                _ => (format!("{quoted}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID),
+            };
+            Ok(Source { relation, expression, type_, name: format!("{from}.{}", attribute), from })
+        }
+    }
+
+    /// The metric that is meant where none is given.
+    pub fn metric(&self, symbols: bool) -> Result<Metric> {
+        match self.type_ {
+            pg_sys::BITOID | pg_sys::VARBITOID | pg_sys::BYTEAOID => Ok(Metric::Hamming),
+            pg_sys::INT4ARRAYOID | pg_sys::INT8ARRAYOID | pg_sys::TEXTARRAYOID if !symbols => Ok(Metric::Jaccard),
+            pg_sys::FLOAT4ARRAYOID | pg_sys::FLOAT8ARRAYOID => Ok(Metric::L2),
+            _ if symbols => Ok(Metric::Hamming),
+            _ => Err(Error::parameter("metric must be given for a column of type text")),
+        }
+    }
+
+    /// Takes rows at random.
+    pub fn sample(&self, metric: Metric, symbols: bool, wanted: Option<i64>, seed: u64) -> Result<Taken> {
+        let wanted = wanted.unwrap_or(SAMPLE);
+        in_range("sample", wanted.max(0) as u64, LEAST_ROWS as u64, MOST_ROWS)?;
+        let spec = Spec { capacity: Some(10), near: Some(0.1), symbols, ..Spec::default() };
+        let reader = parameters(Kind::Dsbf, metric, &spec)?.0;
+        let mut reservoir = Reservoir {
+            rows: Rows::new(metric, symbols),
+            most: wanted as usize,
+            bytes: 0,
+            seen: 0,
+            stream: Stream::new(seed, 0),
+            reader,
+        };
+        let unreadable = || Error::data(format!("{} is of a type that cannot be read", self.name));
+        let vector = |datum| of_type(datum, self.type_).unwrap_or_else(|| Err(unreadable()));
+        let share = self.read(seed, |datum| reservoir.offer(|| vector(datum)))?;
+        if reservoir.rows.is_empty() {
+            return Err(Error::data(format!("{} has no vectors to learn from", self.name))
+                .with_hint("lsbf_design chooses filters without a table"));
+        }
+        Ok(Taken { rows: reservoir.rows, population: reservoir.seen as f64 / share })
+    }
+
+    /// Calls `each` with the values of all rows, or of those on some pages; the share of the pages that were read.
+    fn read(&self, seed: u64, mut each: impl FnMut(Datum) -> Result<()>) -> Result<f64> {
+        let share = self.share()?;
+        let sampled = match share < 1.0 {
+            true => format!(" TABLESAMPLE pg_catalog.system ({}) REPEATABLE ({})", share * 100.0, seed % (1 << 31)),
+            false => String::new(),
+        };
+        let Source { expression, from, .. } = self;
+        let query = c_string(&format!("SELECT {expression} FROM {from}{sampled} WHERE {expression} IS NOT NULL"))?;
+        let mut result = Ok(());
+        // What a batch needs is given back after each.
+        let mut memory = PgMemoryContexts::new("lsbf_design_for");
+        // SAFETY: the calls are those of any function that reads through a cursor; values are used before their batch goes.
+        unsafe {
+            connect()?;
+            let portal = pg_sys::SPI_cursor_open_with_args(
+                std::ptr::null(),
+                query.as_ptr(),
+                0,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                std::ptr::null(),
+                true,
+                0,
+            );
+            loop {
+                pgrx::check_for_interrupts!();
+                pg_sys::SPI_cursor_fetch(portal, true, BATCH as _);
+                let (count, table) = (pg_sys::SPI_processed as usize, pg_sys::SPI_tuptable);
+                memory.switch_to(|_| {
+                    for i in 0..count {
+                        let mut is_null = false;
+                        let datum = pg_sys::SPI_getbinval(*(*table).vals.add(i), (*table).tupdesc, 1, &mut is_null);
+                        if !is_null && result.is_ok() {
+                            result = each(datum);
+                        }
+                    }
+                });
+                memory.reset();
+                pg_sys::SPI_freetuptable(table);
+                if count == 0 || result.is_err() {
+                    break;
+                }
+            }
+            pg_sys::SPI_cursor_close(portal);
+            pg_sys::SPI_finish();
+        }
+        result.map(|()| share)
+    }
+
+    /// The share of a table's pages that is read.
+    fn share(&self) -> Result<f64> {
+        let query = c_string(&format!(
+            "SELECT pg_catalog.pg_relation_size(oid) FROM pg_catalog.pg_class \
+             WHERE oid OPERATOR(pg_catalog.=) {} AND relkind IN ('r', 'm')",
+            self.relation.to_u32()
+        ))?;
+        // SAFETY: as above; the result is one number, or none.
+        let size = unsafe {
+            connect()?;
+            pg_sys::SPI_execute(query.as_ptr(), true, 1);
+            let mut is_null = true;
+            let size = match pg_sys::SPI_processed {
+                0 => Datum::null(),
+                _ => pg_sys::SPI_getbinval(
+                    *(*pg_sys::SPI_tuptable).vals,
+                    (*pg_sys::SPI_tuptable).tupdesc,
+                    1,
+                    &mut is_null,
+                ),
+            };
+            pg_sys::SPI_finish();
+            if is_null { 0 } else { size.value() as i64 }
+        };
+        Ok(if size > MOST_READ { MOST_READ as f64 / size as f64 } else { 1.0 })
+    }
+}
+
+/// Types that are read as they are.
+const READ: [Oid; 9] = [
+    pg_sys::FLOAT4ARRAYOID,
+    pg_sys::FLOAT8ARRAYOID,
+    pg_sys::INT4ARRAYOID,
+    pg_sys::INT8ARRAYOID,
+    pg_sys::TEXTARRAYOID,
+    pg_sys::BITOID,
+    pg_sys::VARBITOID,
+    pg_sys::BYTEAOID,
+    pg_sys::TEXTOID,
+];
+
+fn connect() -> Result<()> {
+    // SAFETY: every connection is finished before its function returns; an error finishes all.
+    match unsafe { pg_sys::SPI_connect() } {
+        code if code == pg_sys::SPI_OK_CONNECT as i32 => Ok(()),
+        code => Err(Error::data(format!("SPI_connect failed: {code}"))),
+    }
+}
+
+/// A sample of rows that are seen one by one: each is kept with the same chance (Vitter's algorithm R).
+struct Reservoir {
+    rows: Rows,
+    most: usize,
+    bytes: usize,
+    seen: u64,
+    stream: Stream,
+    reader: Params,
+}
+
+impl Reservoir {
+    /// Looks at a row only where it is to be kept: those that are not need not be fetched.
+    fn offer<'a>(&mut self, row: impl FnOnce() -> Result<Vector<'a>>) -> Result<()> {
+        self.seen += 1;
+        let at = match self.rows.len() < self.most {
+            true => None,
+            false => Some(self.stream.below(self.seen) as usize).filter(|&at| at < self.most),
+        };
+        if at.is_none() && self.rows.len() >= self.most {
+            return Ok(());
+        }
+        let vector = row()?;
+        let bytes = Rows::row_bytes(&vector);
+        if at.is_none() && self.bytes + bytes > MOST_BYTES && self.rows.len() >= LEAST_ROWS {
+            self.most = self.rows.len();
+            return Ok(());
+        }
+        self.bytes += if at.is_none() { bytes } else { 0 };
+        self.rows.put(&self.reader, &vector, at)
+    }
+}

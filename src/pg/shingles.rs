@@ -1,0 +1,17 @@
+//! lsbf_shingles: documents as sets.
+
+use super::call::pg_function;
+use crate::hash::shingles::{Unit, shingles};
+use pgrx::pg_sys::{self, Datum};
+
+pg_function!(lsbf_shingles, |call| {
+    let unit = call.text(2).map_or(Ok(Unit::Characters), Unit::parse)?;
+    let hashes = shingles(super::input::text(call.required(0)), call.int4(1).unwrap_or(5), unit)?;
+    let mut elements: Vec<Datum> = hashes.into_iter().map(Datum::from).collect();
+    // SAFETY: the elements are eight bytes each, passed by value, of type bigint.
+    let array = unsafe {
+        let count = elements.len() as i32;
+        pg_sys::construct_array(elements.as_mut_ptr(), count, pg_sys::INT8OID, 8, true, b'd' as _)
+    };
+    Ok(Datum::from(array))
+});

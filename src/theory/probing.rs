@@ -28,6 +28,9 @@ const POOL: usize = 4096;
 /// Tables put together for an estimate, and for a first look.
 pub const TABLES: u32 = 8000;
 pub const FIRST_LOOK: u32 = 2000;
+/// Keys walked for an estimate, all tables together, and tables at least.
+const MOST_WALKED: u32 = 1_600_000;
+const LEAST_TABLES: u32 = 400;
 
 /// The `i`-th distance.
 fn distance(i: usize) -> f64 {
@@ -231,6 +234,8 @@ impl Drawn<'_> {
 impl Curve {
     /// The curve of a filter for up to `most` probes, found from so many tables.
     pub fn of(shape: Shape, most: u32, tables: u32) -> Rc<Curve> {
+        // Long walks are walked less often, so that no filter takes long.
+        let tables = tables.min((MOST_WALKED / most.max(1)).max(LEAST_TABLES));
         let is_it = |kept: &Rc<Curve>| kept.shape == shape && kept.most >= most && kept.tables == tables;
         let make = || Rc::new(Curve::measure(shape, most, tables));
         CURVES.with(|curves| remember(curves, REMEMBERED_CURVES, is_it, make))

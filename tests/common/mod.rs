@@ -92,8 +92,20 @@ pub fn all() -> Vec<(Kind, Space)> {
 }
 
 pub fn params(kind: Kind, space: Space, capacity: i64, seed: i64) -> Params {
-    let spec =
-        Spec { capacity: Some(capacity), near: Some(space.near()), seed, symbols: space.symbols, ..Spec::default() };
+    let near = space.near();
+    let mut spec = Spec { capacity: Some(capacity), near: Some(near), seed, symbols: space.symbols, ..Spec::default() };
+    if kind == Kind::Probing {
+        // Given, so that no change of what is chosen by default changes these filters.
+        (spec.tables, spec.votes, spec.bloom_hashes, spec.bits) =
+            (Some(6), Some(3), Some(10), Some(6 * 32 * capacity.max(16)));
+        spec.probes = Some(if space.metric == Metric::Jaccard { 1 } else { 40 });
+        match space.metric {
+            Metric::L2 | Metric::L1 => (spec.hashes, spec.width) = (Some(8), Some(4.0 * near)),
+            Metric::Cosine => (spec.hashes, spec.polytope) = (Some(9), Some(16)),
+            Metric::Hamming => spec.hashes = Some(30),
+            Metric::Jaccard => spec.hashes = Some(6),
+        }
+    }
     parameters(kind, space.metric, &spec).unwrap().0
 }
 
@@ -103,7 +115,7 @@ pub fn engine(params: &Params, dims: usize) -> Engine {
 }
 
 pub fn build(engine: &mut Engine, values: &[Value]) -> Owned {
-    let mut filter = Owned::new(&engine.params, engine.dims);
+    let mut filter = Owned::centred(&engine.params, engine.dims, &engine.centre);
     values.iter().for_each(|v| filter.add(engine, &v.view()).unwrap());
     filter
 }

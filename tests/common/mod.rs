@@ -100,7 +100,9 @@ pub fn params(kind: Kind, space: Space, capacity: i64, seed: i64) -> Params {
             (Some(6), Some(3), Some(10), Some(6 * 32 * capacity.max(16)));
         spec.probes = Some(if space.metric == Metric::Jaccard { 1 } else { 40 });
         match space.metric {
-            Metric::L2 | Metric::L1 => (spec.hashes, spec.width) = (Some(8), Some(4.0 * near)),
+            Metric::L2 => (spec.hashes, spec.width) = (Some(8), Some(4.0 * near)),
+            // Some Cauchy projections are large.
+            Metric::L1 => (spec.hashes, spec.width) = (Some(5), Some(20.0 * near)),
             Metric::Cosine => (spec.hashes, spec.polytope) = (Some(9), Some(16)),
             Metric::Hamming => spec.hashes = Some(30),
             Metric::Jaccard => spec.hashes = Some(6),

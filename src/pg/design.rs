@@ -7,6 +7,7 @@ use super::rows::Rows;
 use super::sampling;
 use crate::error::{Error, Result};
 use crate::filter::params::{Metric, shown};
+use crate::limits::MAX_BYTES;
 use crate::theory::choose::{self, Choice, Choices, Prefer, Wish};
 use crate::theory::design::Spec;
 use crate::theory::sample::{self, Study};
@@ -41,6 +42,10 @@ fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> Vec<Option<Datum>> {
 }
 
 fn answer(call: &Call, choices: &Choices, dims: u32, centre: &[f32]) -> Result<Datum> {
+    if choices.list.is_empty() {
+        return Err(Error::too_large(format!("no filter of at most {MAX_BYTES} bytes serves this purpose"))
+            .with_hint("lower capacity: several filters can be asked instead of one"));
+    }
     let mut rows = Rows::new(call)?;
     choices.list.iter().for_each(|choice| rows.put(&columns(choice, dims, centre)));
     Ok(call.null())
@@ -51,16 +56,15 @@ fn tell(choices: &Choices, wish: &Wish, why: Option<String>) {
     if choices.reached && why.is_none() {
         return;
     }
-    let best = choices.list.first();
-    let message = match best {
+    let message = match choices.list.first() {
+        None => return,
         _ if choices.reached => why.clone().unwrap_or_default(),
-        None => "no filter can be made for this".to_string(),
         Some(best) => format!(
             "the wanted rates cannot be reached: the best filter misses {} of the vectors at {} and lets {} of those at {} pass",
             percent(best.fnr),
             shown(wish.near),
             percent(best.fpr),
-            shown(wish.far)
+            rounded(wish.far)
         ),
     };
     let hint = if choices.reached { None } else { why };

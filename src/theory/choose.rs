@@ -49,7 +49,7 @@ impl Prefer {
         match self {
             Prefer::Small => bytes + 0.1 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
-            Prefer::Fast => 0.2 * bytes + cost,
+            Prefer::Fast => 0.5 * bytes + cost,
             Prefer::Sharp => bytes + 0.15 * cost,
         }
     }
@@ -259,10 +259,10 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
     loop {
         let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &rough, fpr, fnr, false));
         let mut list: Vec<Choice> = best.collect();
-        if !list.is_empty() || fnr >= 1.0 {
+        if !list.is_empty() || fnr >= 1.0 && fpr >= 1.0 {
             list.sort_by(|a, b| a.price.total_cmp(&b.price));
             list.truncate(LOOKED_AT);
-            let list = refined(list, &closer, &fixed, &lines, fpr, fnr);
+            let list = refined(list, &closer, wish, &fixed, &lines, (fpr, fnr));
             return Ok(Choices { list, fpr, fnr, reached: (fpr, fnr) == (wanted_fpr, wanted_fnr) });
         }
         let more = |rate: f64, times: f64| if rate * times < 0.9 { rate * times } else { 1.0 };
@@ -411,7 +411,8 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
                 let (found_fpr, _, strangers) = rates(&hits, tables, votes, noise);
                 let by_noise = at_least(tables, noise, votes);
                 let beyond = mean(&hits, |hit| at_least(tables, either(hit[3], 0.0, noise), votes));
-                fpr >= 1.0
+                // Where rates cannot be kept, false positives of the lines should at least not add to them.
+                fpr >= 1.0 && (by_noise <= MOST_NOISE || fixed.bits.is_some() || fnr >= 1.0)
                     || found_fpr <= fpr
                         && strangers <= fpr * STRANGERS
                         && beyond <= fpr * PASS_BEYOND
@@ -514,7 +515,14 @@ fn finished(
 }
 
 /// Looks at the choices more closely, with more tables and more cases: each is chosen again, among filters of its tuples.
-fn refined(list: Vec<Choice>, wish: &Wish, fixed: &Fixed, lines: &Lines, fpr: f64, fnr: f64) -> Vec<Choice> {
+fn refined(
+    list: Vec<Choice>,
+    wish: &Wish,
+    all: &Wish,
+    fixed: &Fixed,
+    lines: &Lines,
+    (fpr, fnr): (f64, f64),
+) -> Vec<Choice> {
     let most = fixed.probes.unwrap_or(MOST_PROBES);
     let draft = |choice: &Choice| Draft::new(choice.params.clone(), most, probing::TABLES);
     let drafts: Vec<Draft> = list.iter().map(draft).collect();
@@ -522,17 +530,21 @@ fn refined(list: Vec<Choice>, wish: &Wish, fixed: &Fixed, lines: &Lines, fpr: f6
         drafts.iter().filter_map(|draft| best_of(draft, fixed, lines, wish, fpr, fnr, true)).collect();
     if found.is_empty() {
         // What seemed to keep the rates does not quite; what it does is told.
-        let looked_at = |(choice, draft): (&Choice, &Draft)| {
-            let params = &choice.params;
-            let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
-            let rate = probing::line_rate(keys, params.bloom_hashes);
-            finished(params.clone(), &draft.hits(wish, params.probes()), LINE as f64 / keys, rate, fixed, wish)
-        };
-        found = list.iter().zip(&drafts).filter_map(looked_at).collect();
+        found = list;
     }
     found.sort_by(|a, b| a.price.total_cmp(&b.price));
     found.truncate(SHOWN);
-    found
+    found.iter().filter_map(|choice| judged(choice, all, fixed)).collect()
+}
+
+/// A choice with its rates by all cases and many tables.
+fn judged(choice: &Choice, wish: &Wish, fixed: &Fixed) -> Option<Choice> {
+    let params = &choice.params;
+    let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
+    let rate = probing::line_rate(keys, params.bloom_hashes);
+    let most = fixed.probes.unwrap_or(MOST_PROBES);
+    let draft = Draft::new(params.clone(), most, probing::TABLES);
+    finished(params.clone(), &draft.hits(wish, params.probes()), LINE as f64 / keys, rate, fixed, wish)
 }
 
 /// The distance from which rows should not pass where nothing is said: two and a half times as far as near; for shares of

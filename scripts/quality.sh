@@ -68,10 +68,12 @@ write_figures() {
     UNION ALL SELECT 'date', '$(date +%Y-%m-%d)'
     UNION ALL SELECT 'sentences', '$([[ -n $(real sentences_384.f16.npy) ]] && echo real || echo generated)'
     UNION ALL SELECT 'fingerprints', '$([[ -n $(real fingerprints_1024.u8.npy) ]] && echo real || echo generated)'"
-  figures sets "SELECT name, members, near, far, (SELECT us_a_row FROM bench.times t WHERE t.name = 'peer ' || s.name) FROM quality.sets s ORDER BY place"
+  figures sets "SELECT name, members, near, far, (SELECT us_a_row FROM bench.times t WHERE t.name = 'peer ' || s.name), asked, within, median
+    FROM quality.sets s ORDER BY place"
   figures filters "SELECT set, prefer, (choice).family, (choice).tables, (choice).hashes, coalesce((choice).polytope::text, ''),
       (choice).probes, (choice).votes, (choice).bytes_per_member, pg_column_size(f)::double precision / members, (choice).fnr,
-      (choice).fpr, (choice).strangers, us_a_row, ms, said
+      (choice).fpr, (choice).strangers, us_a_row, ms, said,
+      lsbf_fnr(f, s.near), lsbf_fpr(f)
     FROM quality.filters JOIN quality.sets s ON s.name = set LEFT JOIN bench.times t ON t.name = format('ask %s %s', set, prefer)
     ORDER BY filters.place"
   figures bands "SELECT * FROM quality.bands"

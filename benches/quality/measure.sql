@@ -1,5 +1,8 @@
 -- Builds the filters of :set, asks them, and times them beside one exact comparison a row (:peer).
 UPDATE quality.sets SET members = (SELECT count(*) FROM :"members") WHERE name = :'set';
+UPDATE quality.sets SET (asked, within, median) = (
+  SELECT count(*), avg((distance <= near)::integer), percentile_cont(0.5) WITHIN GROUP (ORDER BY distance)
+  FROM :"asked" WHERE kind = 'natural') WHERE name = :'set';
 UPDATE quality.filters SET f = (SELECT lsbf_agg(v, (choice).prototype) FROM :"members")
   WHERE set = :'set' AND (choice).prototype IS NOT NULL;
 VACUUM ANALYZE quality.filters;

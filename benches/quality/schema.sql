@@ -2,7 +2,8 @@
 CREATE SCHEMA quality;
 
 CREATE TABLE quality.sets (
-  place serial, name text PRIMARY KEY, metric text, near double precision, far double precision, members bigint);
+  place serial, name text PRIMARY KEY, metric text, near double precision, far double precision, members bigint,
+  asked bigint, within double precision, median double precision);
 CREATE TABLE quality.filters (
   place serial, set text, prefer text, choice lsbf_choice, ms double precision, said text, f lsbf, PRIMARY KEY (set, prefer));
 CREATE TABLE quality.answers (set text, prefer text, kind text, distance double precision, passed boolean);
@@ -41,7 +42,7 @@ CREATE VIEW quality.bands AS
   SELECT set, prefer, band, count(*) AS rows, count(*) FILTER (WHERE passed) AS passed, avg(distance) AS distance
   FROM named GROUP BY set, prefer, band;
 
--- What passes by distance: planted rows, natural ones in steps of half near, and what is predicted.
+-- What passes by distance: planted rows, natural ones in steps of a quarter of near, and what is predicted.
 CREATE VIEW quality.curves AS
   WITH times AS (
     SELECT a.*, quality.times(metric, near, distance) AS times FROM quality.answers a JOIN quality.sets ON name = set)
@@ -49,7 +50,7 @@ CREATE VIEW quality.curves AS
     FROM times WHERE kind = 'curve' GROUP BY set, prefer, times
   UNION ALL
   SELECT set, prefer, 'natural', avg(times), avg(passed::integer), count(*)
-    FROM times WHERE kind = 'natural' AND times < 5 GROUP BY set, prefer, floor(times * 2)
+    FROM times WHERE kind = 'natural' AND times < 5 GROUP BY set, prefer, floor(times * 4)
   UNION ALL
   SELECT set, prefer, 'predicted', step, 1 - lsbf_fnr(f, CASE metric WHEN 'cosine' THEN near * step * step ELSE near * step END), 0
     FROM quality.filters JOIN quality.sets ON name = set, (SELECT i / 10.0::double precision FROM generate_series(0, 50) i) s (step)

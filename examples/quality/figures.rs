@@ -11,6 +11,10 @@ pub struct Of {
     pub far: Option<f64>,
     /// Microseconds of one exact comparison.
     pub peer_us: f64,
+    /// Rows of the data that are asked, the share that has a member within near, the median distance of the nearest.
+    pub asked: f64,
+    pub within: f64,
+    pub median: f64,
 }
 
 pub struct Filter {
@@ -29,6 +33,8 @@ pub struct Chosen {
     pub fpr: f64,
     pub strangers: f64,
     pub us: f64,
+    /// What the filter says of itself: missed at near, passed at far.
+    pub of_filter: [f64; 2],
 }
 
 #[derive(Clone, Copy)]
@@ -119,6 +125,7 @@ fn chosen(line: &Line) -> Result<Option<Chosen>> {
         fpr: line.number(11)?,
         strangers: line.number(12)?,
         us: line.number(13)?,
+        of_filter: [line.number(16)?, line.number(17)?],
     }))
 }
 
@@ -133,6 +140,9 @@ impl Figures {
                     near: line.number(2)?,
                     far: line.maybe(3),
                     peer_us: line.number(4)?,
+                    asked: line.number(5)?,
+                    within: line.number(6)?,
+                    median: line.number(7)?,
                 })
             })?,
             filters: each(folder, "filters", |line| {

@@ -12,8 +12,8 @@ pub trait Row: Clone + Sync {
     fn score(&self, other: &Self, metric: Metric) -> f64;
     /// The distance a score stands for.
     fn distance(score: f64, metric: Metric) -> f64;
-    /// Another row at this distance, as far as bits allow, in a random direction.
-    fn planted(&self, metric: Metric, distance: f64, rng: &mut SmallRng) -> Self;
+    /// Another row at this distance, as far as bits allow, in a random direction; a vector of length one stays one if it is to.
+    fn planted(&self, metric: Metric, distance: f64, keep_length: bool, rng: &mut SmallRng) -> Self;
     /// Writes the row as a field.
     fn put(&self, copy: &mut Copy) -> Result<()>;
 }
@@ -46,16 +46,17 @@ impl Row for Vec<f32> {
         if metric == Metric::Cosine { score / 2.0 } else { score.sqrt() }
     }
 
-    fn planted(&self, metric: Metric, distance: f64, rng: &mut SmallRng) -> Self {
+    fn planted(&self, metric: Metric, distance: f64, keep_length: bool, rng: &mut SmallRng) -> Self {
         let mut way: Vec<f32> = self.iter().map(|_| rng.sample(StandardNormal)).collect();
-        if metric != Metric::Cosine {
+        if metric != Metric::Cosine && !keep_length {
             to_length_one(&mut way);
             return self.iter().zip(&way).map(|(x, w)| x + distance as f32 * w).collect();
         }
         let shared = dot(self, &way);
         way.iter_mut().zip(self).for_each(|(w, x)| *w -= shared * x);
         to_length_one(&mut way);
-        let (cos, sin) = (1.0 - distance, (1.0 - (1.0 - distance) * (1.0 - distance)).sqrt());
+        let cos = 1.0 - if metric == Metric::Cosine { distance } else { distance * distance / 2.0 };
+        let sin = (1.0 - cos * cos).sqrt();
         self.iter().zip(&way).map(|(x, w)| cos as f32 * x + sin as f32 * w).collect()
     }
 
@@ -108,7 +109,7 @@ impl Row for Vec<u8> {
         score
     }
 
-    fn planted(&self, metric: Metric, distance: f64, rng: &mut SmallRng) -> Self {
+    fn planted(&self, metric: Metric, distance: f64, _: bool, rng: &mut SmallRng) -> Self {
         let mut found = self.clone();
         if metric == Metric::Jaccard {
             let (taken, added) = exchange(count(self, self, |a, _| a) as usize, distance);

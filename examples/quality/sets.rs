@@ -63,14 +63,7 @@ pub const SETS: [Set; 6] = [
     set("lengths_l2", Metric::L2, 1.0, 96, Source::Lengths, ""),
 ];
 
-const fn set(
-    name: &'static str,
-    metric: Metric,
-    near: f64,
-    dims: usize,
-    source: Source,
-    file: &'static str,
-) -> Set {
+const fn set(name: &'static str, metric: Metric, near: f64, dims: usize, source: Source, file: &'static str) -> Set {
     Set { name, metric, near, dims, source, file }
 }
 
@@ -89,7 +82,7 @@ pub fn list() {
 
 /// Most rows planted at R/2, at R and at far, and at each place of the curve.
 const PLANTED: usize = 1500;
-const ON_CURVE: usize = 400;
+const ON_CURVE: usize = 500;
 /// A row planted at far counts only while no other member is nearer than this share of far.
 const STILL_FAR: f64 = 0.98;
 
@@ -154,26 +147,33 @@ impl Set {
         }
         let mut rng = SmallRng::seed_from_u64(11);
         let mut next = 0;
-        let mut plant = |count: usize, distance: f64| -> Vec<R> {
+        let mut plant = |count: usize, distance: f64, keep_length: bool| -> Vec<R> {
             let one = |_| {
                 next += 1;
-                members[next * 7919 % members.len()].planted(self.metric, distance, &mut rng)
+                members[next * 7919 % members.len()].planted(self.metric, distance, keep_length, &mut rng)
             };
             (0..count).map(one).collect()
         };
+        // Rows of a table whose vectors are of one length are so too; a step in a random direction makes them longer.
+        let has_one_length = self.source == Source::Unit && self.metric == Metric::L2;
         for (kind, times) in [("half", 0.5), ("near", 1.0)] {
             let distance = self.metric.times(self.near, times);
-            plant(planted, distance).iter().try_for_each(|row| out.put(kind, distance, row))?;
+            plant(planted, distance, false).iter().try_for_each(|row| out.put(kind, distance, row))?;
         }
         for quarters in 1..=20 {
             let distance = self.metric.times(self.near, f64::from(quarters) / 4.0);
-            plant(ON_CURVE.min(planted), distance).iter().try_for_each(|row| out.put("curve", distance, row))?;
+            plant(ON_CURVE.min(planted), distance, has_one_length)
+                .iter()
+                .try_for_each(|row| out.put("curve", distance, row))?;
         }
-        if far > 0.0 {
-            let rows = plant(planted, far);
+        for (kind, keep_length) in [("far", false), ("far, same length", true)] {
+            if far == 0.0 || keep_length && !has_one_length {
+                continue;
+            }
+            let rows = plant(planted, far, keep_length);
             for (row, distance) in rows.iter().zip(nearest::distances(self.metric, members, &rows)) {
                 if distance >= STILL_FAR * far {
-                    out.put("far", distance, row)?;
+                    out.put(kind, distance, row)?;
                 }
             }
         }

@@ -131,7 +131,8 @@ fn wrong_counters_and_stray_bits_are_refused() {
         };
         refused(&|p| p[0] = b'X', "does not begin with");
         refused(&|p| p[4] = 2, "version 2 is unknown");
-        refused(&|p| p[5] |= 2, "unknown flags");
+        refused(&|p| p[5] |= 2, "centre");
+        refused(&|p| p[5] |= 4, "unknown flags");
         refused(&|p| p[20] ^= 1, "bits are said to be set");
         refused(&|p| p[8] = 255, "parameters");
         refused(&|p| p[36] = 9, "parameters");

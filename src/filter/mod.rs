@@ -80,7 +80,11 @@ impl Engine {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         const PLAN: usize = 40 << 10;
-        self.hasher.bytes() + size_of::<ilbf::Scratch>() + size_of::<Engine>() + self.distances.len() * PLAN
+        self.hasher.bytes()
+            + self.walk.bytes()
+            + size_of::<ilbf::Scratch>()
+            + size_of::<Engine>()
+            + self.distances.len() * PLAN
     }
 
     fn hash(&mut self, vector: &Vector) -> Result<()> {
@@ -91,11 +95,15 @@ impl Engine {
     }
 
     fn hash_typed(&mut self, vector: &Vector) -> Result<()> {
-        let dims = self.params.dims_of(vector)?;
-        if dims != self.dims {
-            return Err(wrong_dims(&self.params, self.dims, dims));
-        }
+        self.check_dims(vector)?;
         self.hasher.hash(vector, &mut self.buckets)
+    }
+
+    fn check_dims(&self, vector: &Vector) -> Result<()> {
+        match self.params.dims_of(vector)? {
+            dims if dims == self.dims => Ok(()),
+            dims => Err(wrong_dims(&self.params, self.dims, dims)),
+        }
     }
 
     /// Adds a member to an image with a body.
@@ -141,6 +149,10 @@ impl Engine {
     where
         B: Body + ?Sized,
     {
+        if self.params.kind == Kind::Probing {
+            let votes = self.params.votes;
+            return Ok(self.probing_votes(header, body, vector, theta, Some(votes))? >= votes);
+        }
         if !self.prepare(header, body, vector, theta)? {
             return Ok(false);
         }
@@ -163,19 +175,35 @@ impl Engine {
                 let (buckets, scratch) = (&self.buckets, &mut self.ilbf);
                 plan.accepts(theta, |theta| ilbf::votes(params, buckets, body, theta, scratch))
             }
-            Kind::Probing => self.probing_votes(body, theta, Some(self.params.votes)) >= self.params.votes,
+            Kind::Probing => false,
         })
     }
 
-    /// Tables that hit, counted until there are `enough` (match any).
-    fn probing_votes<B>(&mut self, body: &B, theta: f64, enough: Option<u32>) -> u32
+    /// Tables that hit, counted until there are `enough`, where that is said (match any).
+    fn probing_votes<B>(
+        &mut self,
+        header: &Header,
+        body: &B,
+        vector: &Vector,
+        theta: f64,
+        enough: Option<u32>,
+    ) -> Result<u32>
     where
         B: Body + ?Sized,
     {
+        params::check_theta(theta)?;
+        let parsed = self.params.read_text(vector)?;
+        let vector = &parsed.as_ref().map_or(*vector, Parsed::view);
+        self.check_dims(vector)?;
+        self.hasher.start(vector, &mut self.buckets)?;
+        if !header.has_body {
+            return Ok(0);
+        }
         if self.threshold.0 != theta {
             self.threshold = (theta, theory::probing::probes(&self.params, theta));
         }
-        probing::votes(&self.params, &self.hasher, &self.buckets, &mut self.walk, body, self.threshold.1, enough)
+        let query = probing::Query { params: &self.params, hasher: &self.hasher, probes: self.threshold.1 };
+        query.votes(&mut self.buckets, &mut self.walk, body, enough)
     }
 
     /// Hashes a question. False where there is no member to be found.
@@ -206,13 +234,16 @@ impl Engine {
     where
         B: Body + ?Sized,
     {
+        if self.params.kind == Kind::Probing {
+            return self.probing_votes(header, body, vector, theta, None);
+        }
         if !self.prepare(header, body, vector, theta)? {
             return Ok(0);
         }
         Ok(match self.params.kind {
             Kind::Dsbf | Kind::Lsbf => dsbf::votes(&self.positions, body),
             Kind::Ilbf => ilbf::votes(&self.params, &self.buckets, body, theta, &mut self.ilbf),
-            Kind::Probing => self.probing_votes(body, theta, None),
+            Kind::Probing => 0,
         })
     }
 

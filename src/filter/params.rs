@@ -206,7 +206,7 @@ impl Family {
             Family::Gaussian => metric == Metric::L2,
             Family::Cauchy => metric == Metric::L1,
             Family::Hyperplane => metric == Metric::Cosine,
-            Family::CrossPolytope => matches!(metric, Metric::L2 | Metric::Cosine),
+            Family::CrossPolytope => matches!(metric, Metric::L2 | Metric::Cosine | Metric::Hamming),
             _ => metric == Metric::Jaccard,
         }
     }
@@ -456,12 +456,17 @@ impl Params {
         pairs.into_iter().find(|(x, y)| x != y).map(|((name, x), (_, y))| (name, x, y))
     }
 
+    /// Whether vectors are bit strings.
+    pub fn takes_bits(&self) -> bool {
+        self.metric == Metric::Hamming && self.family != Family::Symbols
+    }
+
     /// Reads text as the vector this metric expects; none where it is taken as it is.
     pub fn read_text(&self, vector: &Vector) -> Result<Option<Parsed>> {
         let Vector::Text(text) = vector else { return Ok(None) };
         match self.family {
             Family::Symbols => Ok(None),
-            Family::Bits => parse_bits(text).map(Some),
+            _ if self.takes_bits() => parse_bits(text).map(Some),
             Family::MinHash => parse_set(text).map(Some),
             _ => parse_reals(text).map(Some),
         }
@@ -473,8 +478,9 @@ impl Params {
             return self.dims_of(&parsed.view());
         }
         let (dims, fits) = match (self.family, vector) {
-            (Family::Bits, Vector::Bits { len, .. }) => (*len, true),
-            (Family::Bits, Vector::Bytes(bytes)) => (bytes.len() * 8, true),
+            (_, Vector::Bits { len, .. }) if self.takes_bits() => (*len, true),
+            (_, Vector::Bytes(bytes)) if self.takes_bits() => (bytes.len() * 8, true),
+            _ if self.takes_bits() => (0, false),
             (Family::Symbols, Vector::Bytes(bytes)) => (bytes.len(), true),
             (Family::Symbols, Vector::Text(text)) if text.is_ascii() => (text.len(), true),
             (Family::Symbols, Vector::Text(text)) => (text.chars().count(), true),
@@ -505,7 +511,7 @@ impl Params {
         }
         if dims == 0 {
             let what = match self.family {
-                Family::Bits => "bit string",
+                _ if self.takes_bits() => "bit string",
                 Family::Symbols => "string",
                 _ => "vector",
             };
@@ -520,9 +526,11 @@ impl Params {
     /// The SQL types a filter takes.
     pub fn input_types(&self) -> &'static str {
         match self.family {
-            Family::Bits => "bit, bit varying or bytea",
+            _ if self.takes_bits() => "bit, bit varying or bytea",
             Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
-            Family::MinHash => "integer[], bigint[] or text[] (sets), bit, bit varying or bytea (the set of their ones)",
+            Family::MinHash => {
+                "integer[], bigint[] or text[] (sets), bit, bit varying or bytea (the set of their ones)"
+            }
             _ => "real[], double precision[], other arrays of numbers or a vector type of pgvector",
         }
     }
@@ -530,7 +538,7 @@ impl Params {
     /// What one dimension is called in messages.
     pub fn unit(&self) -> &'static str {
         match self.family {
-            Family::Bits => "bits",
+            _ if self.takes_bits() => "bits",
             Family::Symbols => "letters",
             _ => "dimensions",
         }

@@ -3,6 +3,7 @@
 
 use super::bits::{Body, set};
 use super::params::{LINE, Params};
+use crate::error::Result;
 use crate::hash::mix::{mix, reduce};
 use crate::hash::probe::{AT_ONCE, RANKS, Walk};
 use crate::hash::{Buckets, Hasher};
@@ -70,36 +71,58 @@ fn knows(hashes: u32, key: u64, start: u64, body: &(impl Body + ?Sized)) -> bool
     first && body.all_set(start as usize, places(key, FIRST.min(hashes)..hashes))
 }
 
-/// Whether a table knows one of the first `probes` keys of a query.
-#[inline]
-fn hits(
-    table: &Table,
-    hasher: &Hasher,
-    buckets: &Buckets,
-    walk: &mut Walk,
-    body: &(impl Body + ?Sized),
-    probes: u32,
-) -> bool {
-    let own = buckets.keys[table.number];
-    if any_known(table, hasher, own, &[0], body) {
-        return true;
-    }
-    let (hashes, source) = (hasher.hashes(), hasher.of_table(table.number, RANKS, buckets));
-    let mut left = probes as usize - 1;
-    if left > 0 {
-        walk.start(hashes, left, &source);
-    }
-    while left > 0 {
-        let words = walk.next(hashes, left, &source);
-        if words.is_empty() {
-            break;
+/// A query that was made ready.
+pub struct Query<'a> {
+    pub params: &'a Params,
+    pub hasher: &'a Hasher,
+    pub probes: u32,
+}
+
+impl Query<'_> {
+    /// Tables that know one of the first keys of the query. Where it is said how many are enough, counting ends when so many
+    /// do or no longer can.
+    pub fn votes<B>(&self, buckets: &mut Buckets, walk: &mut Walk, body: &B, enough: Option<u32>) -> Result<u32>
+    where
+        B: Body + ?Sized,
+    {
+        let mut votes = 0;
+        for table in Table::all(self.params) {
+            let left = self.params.tables - table.number as u32;
+            if enough.is_some_and(|enough| votes >= enough || votes + left < enough) {
+                break;
+            }
+            let own = self.hasher.key(table.number, buckets)?;
+            votes += u32::from(self.hits(&table, own, buckets, walk, body));
         }
-        left -= words.len();
-        if any_known(table, hasher, own, words, body) {
+        Ok(votes)
+    }
+
+    /// Whether a table knows one of the keys.
+    #[inline]
+    fn hits<B>(&self, table: &Table, own: u64, buckets: &Buckets, walk: &mut Walk, body: &B) -> bool
+    where
+        B: Body + ?Sized,
+    {
+        if any_known(table, self.hasher, own, &[0], body) {
             return true;
         }
+        let (hashes, source) = (self.hasher.hashes(), self.hasher.of_table(table.number, RANKS, buckets));
+        let mut left = self.probes as usize - 1;
+        if left > 0 {
+            walk.start(hashes, left, &source);
+        }
+        while left > 0 {
+            let words = walk.next(hashes, left, &source);
+            if words.is_empty() {
+                break;
+            }
+            left -= words.len();
+            if any_known(table, self.hasher, own, words, body) {
+                return true;
+            }
+        }
+        false
     }
-    false
 }
 
 /// Whether one of a few keys is known, given by what is xored into the own one. All their lines are on their way into the
@@ -114,26 +137,4 @@ fn any_known(table: &Table, hasher: &Hasher, own: u64, words: &[u64], body: &(im
         *slot = (key, start);
     }
     batch[..words.len()].iter().any(|&(key, start)| knows(table.hashes, key, start, body))
-}
-
-/// Tables that know one of the first `probes` keys of a query. Where it is said how many are enough, counting ends when so
-/// many do or no longer can.
-pub fn votes(
-    params: &Params,
-    hasher: &Hasher,
-    buckets: &Buckets,
-    walk: &mut Walk,
-    body: &(impl Body + ?Sized),
-    probes: u32,
-    enough: Option<u32>,
-) -> u32 {
-    let mut votes = 0;
-    for table in Table::all(params) {
-        let left = params.tables - table.number as u32;
-        if enough.is_some_and(|enough| votes >= enough || votes + left < enough) {
-            break;
-        }
-        votes += u32::from(hits(&table, hasher, buckets, walk, body, probes));
-    }
-    votes
 }

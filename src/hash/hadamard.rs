@@ -14,7 +14,7 @@ use super::rng::Stream;
 use std::ops::{Add, Mul, Sub};
 
 /// Elements of a block. They stay in registers, and a sum of so many random signs is close to normal.
-const BLOCK: usize = 128;
+pub const BLOCK: usize = 128;
 /// Elements that are shuffled among themselves: as many as a register holds.
 const GROUP: usize = 8;
 const GROUPS: usize = BLOCK / GROUP;
@@ -51,6 +51,13 @@ pub fn cost(dims: u64, count: u64) -> u64 {
     const OF_AN_ELEMENT: u64 = 6;
     let block = BLOCK as u64;
     count.div_ceil(block) * (dims.div_ceil(block) + 1) * block * OF_AN_ELEMENT
+}
+
+/// The same where all passes start from the same first transforms.
+pub fn shared_cost(dims: u64, count: u64) -> u64 {
+    let (block, blocks, passes) = (BLOCK as u64, dims.div_ceil(BLOCK as u64), count.div_ceil(BLOCK as u64));
+    // A transform takes three quarters of the work that a block takes in all.
+    block * (5 * blocks + passes * (2 * blocks + 5))
 }
 
 /// Numbers that are drawn for that.
@@ -127,15 +134,47 @@ impl Hadamard {
         }
     }
 
-    /// The same in single precision, and not scaled: only which projections are larger counts.
-    pub fn project_singles(&self, path: Path, x: &[f32], out: &mut [f32]) {
-        for (blocks, out) in self.passes.iter().zip(out.chunks_mut(BLOCK)) {
-            let sums = out.len().next_power_of_two().max(LEAST);
-            let mut block = Block([[0.0f32; GROUP]; GROUPS]);
-            f32::pass(path, x, blocks, &mut block.0[..sums / GROUP]);
-            out.copy_from_slice(&block.0.as_flattened()[..out.len()]);
+    /// The first transform of every block, with the signs of the first pass: what [`Hadamard::pass_singles`] starts from.
+    pub fn first_singles(&self, path: Path, x: &[f32], out: &mut Vec<f32>) {
+        let blocks = self.passes.first().map_or(&[][..], |blocks| blocks);
+        out.resize(blocks.len() * BLOCK, 0.0);
+        let out = out.as_chunks_mut::<GROUP>().0;
+        match path {
+            // SAFETY: a path is only handed out where the processor has it, and every AVX-512 processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 | Path::Avx512 => unsafe { avx2::first(x, blocks, out) },
+            _ => first_plain(x, blocks, out),
         }
     }
+
+    /// The projections of one pass in single precision, and not scaled: only which ones are larger counts. All passes start
+    /// from the same first transforms, each with its own shuffle and factors; that is less than half of the work.
+    pub fn pass_singles(&self, path: Path, pass: usize, first: &[f32], out: &mut [f32]) {
+        let sums = out.len().next_power_of_two().max(LEAST);
+        let mut block = Block([[0.0f32; GROUP]; GROUPS]);
+        let (sums, first) = (&mut block.0[..sums / GROUP], first.as_chunks::<GROUP>().0);
+        match path {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 | Path::Avx512 => unsafe { avx2::second(first, &self.passes[pass], sums) },
+            _ => {
+                let blocks = first.as_chunks::<GROUPS>().0.iter().zip(&self.passes[pass]);
+                blocks.for_each(|(block, random)| add_shuffled(block, random, sums));
+                transform(sums);
+            }
+        }
+        out.copy_from_slice(&block.0.as_flattened()[..out.len()]);
+    }
+}
+
+fn first_plain(x: &[f32], blocks: &[Random], out: &mut [Group<f32>]) {
+    let mut out = out.as_chunks_mut::<GROUPS>().0.iter_mut();
+    for_each_block(x, blocks, |x, random| {
+        if let Some(block) = out.next() {
+            sign(x, random, block);
+            transform(block);
+        }
+    });
 }
 
 /// Numbers that can be transformed: singles and doubles.
@@ -183,26 +222,37 @@ fn for_each_block<T: Number>(x: &[T], blocks: &[Random], mut each: impl FnMut(&[
 fn plain<T: Number>(x: &[T], blocks: &[Random], sums: &mut [Group<T>]) {
     for_each_block(x, blocks, |x, random| {
         let mut block = [[T::default(); GROUP]; GROUPS];
-        for ((to, x), signs) in block.iter_mut().zip(x).zip(&random.before.0) {
-            *to = std::array::from_fn(|i| x[i] * T::from(signs[i]));
-        }
+        sign(x, random, &mut block);
         transform(&mut block);
-        let mut shuffled = [[T::default(); GROUP]; GROUPS];
-        for (group, to) in shuffled.iter_mut().enumerate() {
-            let from = &block[random.order[group]];
-            for ((to, &place), &factor) in to.iter_mut().zip(&random.places.0[group]).zip(&random.behind.0[group]) {
-                *to = from[place as usize] * T::from(factor);
-            }
-        }
-        let mut groups = GROUPS;
-        while groups > sums.len() {
-            groups /= 2;
-            let (first, second) = shuffled.split_at_mut(groups);
-            add(first, second);
-        }
-        add(sums, &shuffled);
+        add_shuffled(&block, random, sums);
     });
     transform(sums);
+}
+
+/// A block with its signs.
+fn sign<T: Number>(x: &[Group<T>], random: &Random, block: &mut [Group<T>; GROUPS]) {
+    for ((to, x), signs) in block.iter_mut().zip(x).zip(&random.before.0) {
+        *to = std::array::from_fn(|i| x[i] * T::from(signs[i]));
+    }
+}
+
+/// Shuffles a block that was transformed, multiplies it by its factors and adds it, folded to as many groups as there are
+/// sums.
+fn add_shuffled<T: Number>(block: &[Group<T>; GROUPS], random: &Random, sums: &mut [Group<T>]) {
+    let mut shuffled = [[T::default(); GROUP]; GROUPS];
+    for (group, to) in shuffled.iter_mut().enumerate() {
+        let from = &block[random.order[group]];
+        for ((to, &place), &factor) in to.iter_mut().zip(&random.places.0[group]).zip(&random.behind.0[group]) {
+            *to = from[place as usize] * T::from(factor);
+        }
+    }
+    let mut groups = GROUPS;
+    while groups > sums.len() {
+        groups /= 2;
+        let (first, second) = shuffled.split_at_mut(groups);
+        add(first, second);
+    }
+    add(sums, &shuffled);
 }
 
 fn add<T: Number>(to: &mut [Group<T>], from: &[Group<T>]) {
@@ -261,36 +311,69 @@ mod avx2 {
     /// SAFETY: the processor must have AVX2, and there must be random numbers for all of `x`.
     #[target_feature(enable = "avx2")]
     pub unsafe fn pass(x: &[f32], blocks: &[Random], sums: &mut [Group<f32>]) {
-        let wanted = sums.len();
         for_each_block(x, blocks, |x, random| {
-            let signed = |group: usize| within(_mm256_mul_ps(load(&x[group]), load(&random.before.0[group])));
-            let block = between(for_each_group!(signed));
-            let mut transformed = [[0.0; 8]; GROUPS];
-            for_each_group!(|group: usize| store(&mut transformed[group], block[group]));
-            let block: [__m256; GROUPS] = for_each_group!(|group: usize| {
-                let from = load(&transformed[random.order[group] & (GROUPS - 1)]);
-                // SAFETY: eight integers are as long as a register.
-                let places = unsafe { _mm256_load_si256(random.places.0[group].as_ptr().cast()) };
-                _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.behind.0[group]))
-            });
-            let half = |block: &[__m256], i: usize| _mm256_add_ps(block[i], block[i + block.len() / 2]);
-            let mut keep = |groups: &[__m256]| {
-                sums.iter_mut().zip(groups).for_each(|(sum, &group)| store(sum, _mm256_add_ps(load(sum), group)));
-            };
-            if wanted == 16 {
-                return keep(&block);
-            }
-            let block: [__m256; 8] = std::array::from_fn(|i| half(&block, i));
-            if wanted == 8 {
-                return keep(&block);
-            }
-            let block: [__m256; 4] = std::array::from_fn(|i| half(&block, i));
-            if wanted == 4 {
-                return keep(&block);
-            }
-            keep(&[half(&block, 0), half(&block, 1)]);
+            let block = transformed(x, random);
+            let mut stored = [[0.0; 8]; GROUPS];
+            for_each_group!(|group: usize| store(&mut stored[group], block[group]));
+            add_shuffled(&stored, random, sums);
         });
         finish(sums);
+    }
+
+    /// SAFETY: the processor must have AVX2; there must be random numbers for all of `x`, and room for its blocks.
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn first(x: &[f32], blocks: &[Random], out: &mut [Group<f32>]) {
+        let mut out = out.as_chunks_mut::<GROUPS>().0.iter_mut();
+        for_each_block(x, blocks, |x, random| {
+            let block = transformed(x, random);
+            if let Some(to) = out.next() {
+                for_each_group!(|group: usize| store(&mut to[group], block[group]));
+            }
+        });
+    }
+
+    /// SAFETY: the processor must have AVX2.
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn second(first: &[Group<f32>], blocks: &[Random], sums: &mut [Group<f32>]) {
+        for (block, random) in first.as_chunks::<GROUPS>().0.iter().zip(blocks) {
+            add_shuffled(block, random, sums);
+        }
+        finish(sums);
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn transformed(x: &[Group<f32>], random: &Random) -> [__m256; GROUPS] {
+        let signed = |group: usize| within(_mm256_mul_ps(load(&x[group]), load(&random.before.0[group])));
+        between(for_each_group!(signed))
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn add_shuffled(stored: &[Group<f32>; GROUPS], random: &Random, sums: &mut [Group<f32>]) {
+        let wanted = sums.len();
+        let block: [__m256; GROUPS] = for_each_group!(|group: usize| {
+            let from = load(&stored[random.order[group] & (GROUPS - 1)]);
+            // SAFETY: eight integers are as long as a register.
+            let places = unsafe { _mm256_load_si256(random.places.0[group].as_ptr().cast()) };
+            _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.behind.0[group]))
+        });
+        let half = |block: &[__m256], i: usize| _mm256_add_ps(block[i], block[i + block.len() / 2]);
+        let mut keep = |groups: &[__m256]| {
+            sums.iter_mut().zip(groups).for_each(|(sum, &group)| store(sum, _mm256_add_ps(load(sum), group)));
+        };
+        if wanted == 16 {
+            return keep(&block);
+        }
+        let block: [__m256; 8] = std::array::from_fn(|i| half(&block, i));
+        if wanted == 8 {
+            return keep(&block);
+        }
+        let block: [__m256; 4] = std::array::from_fn(|i| half(&block, i));
+        if wanted == 4 {
+            return keep(&block);
+        }
+        keep(&[half(&block, 0), half(&block, 1)]);
     }
 
     /// The last transform.
@@ -361,6 +444,12 @@ mod tests {
             let x: Vec<f32> = (0..dims).map(|_| s.gaussian() as f32).collect();
             let doubles: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
             let on = |path| {
+                let mut rotated = vec![0.0; count];
+                let mut first = Vec::new();
+                functions.first_singles(path, &x, &mut first);
+                for (pass, rotated) in rotated.chunks_mut(BLOCK).enumerate() {
+                    functions.pass_singles(path, pass, &first, rotated);
+                }
                 let (mut single, mut double) = (vec![0.0; count], vec![0.0; count]);
                 functions.project(path, &x, &mut single);
                 functions.project(path, &doubles, &mut double);
@@ -368,7 +457,11 @@ mod tests {
                     .iter()
                     .zip(&double)
                     .for_each(|(a, b)| assert!((a - b).abs() < 1e-4, "{a} is not {b} {path:?} {dims} {count}"));
-                single.into_iter().chain(double).map(f64::to_bits).collect::<Vec<_>>()
+                // The first pass is the same, but for the scale.
+                let scaled = rotated.iter().map(|&y| f64::from(y) * functions.scale).take(BLOCK);
+                assert!(scaled.zip(&single).all(|(a, b)| a == *b), "{path:?} {dims} {count}");
+                let rotated = rotated.into_iter().map(f64::from);
+                single.into_iter().chain(double).chain(rotated).map(f64::to_bits).collect::<Vec<_>>()
             };
             for path in Path::available() {
                 assert_eq!(on(path), on(Path::Plain), "{path:?} {dims} x {count}");

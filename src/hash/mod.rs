@@ -54,11 +54,15 @@ pub struct Buckets {
     /// Where in its bucket the projected vector lies, in units of the width (projections), or the signed
     /// projection (hyperplanes); empty for the other families.
     pub positions: Vec<f64>,
-    /// Projections as cross-polytopes need them: as they are, and with their names.
+    /// Projections as cross-polytopes need them: first transforms, projections as they are, and with their names.
+    first: Vec<f32>,
     rotated: Vec<f32>,
     corners: Vec<u32>,
     /// The largest of each hash.
     tops: Vec<u32>,
+    /// Projections made so far, and what makes the vector one of length one.
+    reached: usize,
+    scale: f32,
     /// The elements of a set given as bits.
     ones: Vec<u64>,
     singles: Vec<f32>,
@@ -134,16 +138,42 @@ impl Hasher {
         }
     }
 
+    /// Makes a vector ready for [`Hasher::key`], which hashes as much as is needed.
+    pub fn start(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
+        let Functions::Polytope(f) = &self.functions else {
+            self.hash(vector, out)?;
+            self.make_keys(out);
+            return Ok(());
+        };
+        out.keys.resize(self.tables, 0);
+        out.values.resize(self.tables * self.hashes, 0);
+        f.start(vector, out)
+    }
+
+    /// The key of one table, of the vector that was made ready just now. Tables are asked for in order.
+    #[inline]
+    pub fn key(&self, table: usize, out: &mut Buckets) -> Result<u64> {
+        if let Functions::Polytope(f) = &self.functions {
+            f.reach((table + 1) * self.hashes * f.dims(), out)?;
+            out.keys[table] = self.xored(table, &out.values);
+        }
+        Ok(out.keys[table])
+    }
+
+    /// The key of a table where keys are xored together from their buckets.
+    fn xored(&self, table: usize, values: &[i64]) -> u64 {
+        let hashes = table * self.hashes..(table + 1) * self.hashes;
+        let buckets = self.words[hashes.clone()].iter().zip(&values[hashes]);
+        buckets.fold(self.salts[table], |key, (&word, &bucket)| key ^ mix(word, bucket as u64))
+    }
+
     /// Makes the keys of what was hashed just now. Where buckets are bits, that was done already.
     pub fn make_keys(&self, out: &mut Buckets) {
         if self.is_binary() {
             return;
         }
         if !self.words.is_empty() {
-            let tuples = self.words.chunks_exact(self.hashes).zip(out.values.chunks_exact(self.hashes));
-            for ((key, &salt), (words, buckets)) in out.keys.iter_mut().zip(&self.salts).zip(tuples) {
-                *key = words.iter().zip(buckets).fold(salt, |key, (&word, &bucket)| key ^ mix(word, bucket as u64));
-            }
+            out.keys.iter_mut().enumerate().for_each(|(table, key)| *key = self.xored(table, &out.values));
             return;
         }
         // Hash by hash, so that the tables' mixings do not wait for each other.
@@ -312,7 +342,11 @@ pub fn floor(x: f64) -> i64 {
 /// What projecting a vector costs, in multiplications.
 pub fn projection_work(params: &Params, dims: u32) -> u64 {
     let (count, dims) = (params.projections(), u64::from(dims));
-    if params.family.is_fast() { hadamard::cost(dims, count) } else { dims * count }
+    match params.family {
+        Family::CrossPolytope => hadamard::shared_cost(dims, count),
+        family if family.is_fast() => hadamard::cost(dims, count),
+        _ => dims * count,
+    }
 }
 
 /// Checks that `dims` and the number of functions stay within the limits before anything is expanded.

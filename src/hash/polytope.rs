@@ -4,7 +4,7 @@
 //!
 //! Everything is done in single precision: vectors of doubles are rounded first.
 
-use super::hadamard::Hadamard;
+use super::hadamard::{BLOCK, Hadamard};
 use super::path::Path;
 use super::probe::{Alternative, RANKS};
 use super::{Buckets, projection};
@@ -50,10 +50,18 @@ impl Polytopes {
                 return Err(Error::new(Code::Parameter, format!("centre has {given} dimensions, not {dims}")));
             }
             let mut projected = vec![0.0; count];
-            made.rotations.project_singles(made.path, centre, &mut projected);
+            let mut first = Vec::new();
+            made.rotations.first_singles(made.path, centre, &mut first);
+            for (pass, projected) in projected.chunks_mut(BLOCK).enumerate() {
+                made.rotations.pass_singles(made.path, pass, &first, projected);
+            }
             made.centre = projected;
         }
         Ok(made)
+    }
+
+    pub fn dims(&self) -> usize {
+        self.dims
     }
 
     pub fn bytes(&self) -> usize {
@@ -62,35 +70,86 @@ impl Polytopes {
 
     /// The nearest corner of every hash, with what [`Polytopes::alternatives`] needs.
     pub fn corners(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
-        let mut singles = std::mem::take(&mut out.singles);
-        let found = match *vector {
-            Vector::F32(x) | Vector::Dense(x) => self.corners_of(x, out),
-            _ => load(vector, &mut singles, &mut out.doubles).and_then(|()| self.corners_of(&singles, out)),
-        };
-        out.singles = singles;
-        found
+        self.start(vector, out)?;
+        self.reach(self.count, out)
     }
 
-    fn corners_of(&self, x: &[f32], out: &mut Buckets) -> Result<()> {
-        out.rotated.resize(self.count, 0.0);
-        self.rotations.project_singles(self.path, x, &mut out.rotated);
-        if self.metric == Metric::Cosine {
-            projection::check_direction(&Vector::F32(x), &out.rotated)?;
-        }
-        if !self.centre.is_empty() {
-            let scale = match self.metric {
-                Metric::Cosine => (1.0 / length(x)) as f32,
-                _ => 1.0,
-            };
-            out.rotated.iter_mut().zip(&self.centre).for_each(|(y, centre)| *y = *y * scale - centre);
-        }
+    /// Makes a vector ready for [`Polytopes::reach`].
+    pub fn start(&self, vector: &Vector, out: &mut Buckets) -> Result<()> {
+        out.rotated.resize(self.count.next_multiple_of(BLOCK), 0.0);
         out.corners.resize(self.count, 0);
         out.tops.resize(self.count / self.dims, 0);
-        name(self.path, &out.rotated, &mut out.corners, self.dims, &mut out.tops);
-        if out.tops.iter().any(|&top| top >= INFINITE) {
+        out.reached = 0;
+        if !matches!(vector, Vector::F32(_) | Vector::Dense(_)) {
+            load(vector, &mut out.singles, &mut out.doubles)?;
+        }
+        let laid_out = std::mem::take(&mut out.singles);
+        let started = self.start_with(singles(vector, &laid_out), out);
+        out.singles = laid_out;
+        started
+    }
+
+    fn start_with(&self, x: &[f32], out: &mut Buckets) -> Result<()> {
+        if self.metric == Metric::Cosine && !self.centre.is_empty() {
+            out.scale = (1.0 / length(x)) as f32;
+        }
+        self.rotations.first_singles(self.path, x, &mut out.first);
+        // The first projections tell whether there is anything wrong.
+        let rotated = self.rotate(self.dims, out);
+        let y = &out.rotated[..rotated];
+        if y.iter().any(|y| !y.is_finite()) {
             return Err(projection::not_finite(x));
         }
-        out.values.iter_mut().zip(&out.tops).for_each(|(value, &top)| *value = i64::from(top & NAME));
+        if self.metric == Metric::Cosine {
+            projection::check_direction(&Vector::F32(x), y)?;
+        }
+        self.centre(0..rotated, out);
+        self.name_from(0, out)
+    }
+
+    /// Finds at least the first so many projections, and the corners of the hashes they belong to.
+    #[inline]
+    pub fn reach(&self, wanted: usize, out: &mut Buckets) -> Result<()> {
+        if out.reached >= wanted {
+            return Ok(());
+        }
+        let before = out.reached;
+        let rotated = self.rotate(wanted, out);
+        self.centre(before..rotated, out);
+        self.name_from(before, out)
+    }
+
+    /// Projects on, in whole passes.
+    fn rotate(&self, wanted: usize, out: &mut Buckets) -> usize {
+        let (from, to) = (out.reached / BLOCK, wanted.div_ceil(BLOCK));
+        for pass in from..to {
+            let end = self.count.min((pass + 1) * BLOCK);
+            self.rotations.pass_singles(self.path, pass, &out.first, &mut out.rotated[pass * BLOCK..end]);
+        }
+        out.reached = self.count.min(to * BLOCK);
+        out.reached
+    }
+
+    fn centre(&self, range: std::ops::Range<usize>, out: &mut Buckets) {
+        if self.centre.is_empty() {
+            return;
+        }
+        let scale = if self.metric == Metric::Cosine { out.scale } else { 1.0 };
+        let pairs = out.rotated[range.clone()].iter_mut().zip(&self.centre[range]);
+        pairs.for_each(|(y, centre)| *y = *y * scale - centre);
+    }
+
+    /// Names the corners of the hashes that are complete, from the one that contains a projection.
+    fn name_from(&self, from: usize, out: &mut Buckets) -> Result<()> {
+        let (first, last) = (from / self.dims, out.reached / self.dims);
+        let range = first * self.dims..last * self.dims;
+        let tops = &mut out.tops[first..last];
+        name(self.path, &out.rotated[range.clone()], &mut out.corners[range], self.dims, tops);
+        if tops.iter().any(|&top| top >= INFINITE) {
+            return Err(Error::data("vector is too large to be projected"));
+        }
+        let values = &mut out.values[first..last];
+        values.iter_mut().zip(tops).for_each(|(value, top)| *value = i64::from(*top & NAME));
         Ok(())
     }
 
@@ -133,6 +192,14 @@ impl Polytopes {
     }
 }
 
+/// A vector's singles: its own, or those it was laid out as.
+fn singles<'a>(vector: &Vector<'a>, laid_out: &'a [f32]) -> &'a [f32] {
+    match *vector {
+        Vector::F32(x) | Vector::Dense(x) => x,
+        _ => laid_out,
+    }
+}
+
 /// Lays out a vector as singles.
 fn load(vector: &Vector, singles: &mut Vec<f32>, doubles: &mut Vec<f64>) -> Result<()> {
     singles.clear();
@@ -143,12 +210,22 @@ fn load(vector: &Vector, singles: &mut Vec<f32>, doubles: &mut Vec<f64>) -> Resu
             indices.iter().zip(values).for_each(|(&i, &x)| singles[i as usize] = x);
         }
         Vector::F64(x) => singles.extend(x.iter().map(|&x| x as f32)),
+        // Bit strings are vectors of zeros and ones: as many bits differ as their squared distance says.
+        Vector::Bits { bytes, len } => unpack(bytes, len, singles),
+        Vector::Bytes(bytes) => unpack(bytes, bytes.len() * 8, singles),
         _ => {
             projection::load(vector, doubles)?;
             singles.extend(doubles.iter().map(|&x| x as f32));
         }
     }
     Ok(())
+}
+
+fn unpack(bytes: &[u8], len: usize, singles: &mut Vec<f32>) {
+    for &byte in bytes {
+        singles.extend_from_slice(&std::array::from_fn::<f32, 8, _>(|bit| f32::from(byte >> (7 - bit) & 1)));
+    }
+    singles.truncate(len);
 }
 
 /// The length of a vector, summed in one fixed order: eight running sums of squares, in doubles.
@@ -168,16 +245,30 @@ fn size(corner: u32) -> f32 {
     f32::from_bits(corner & !NAME)
 }
 
+/// One corner by its projection and number.
+#[inline(always)]
+fn named(y: f32, number: u32) -> u32 {
+    let bits = y.to_bits();
+    bits & 0x7fff_ffff & !NAME | number << 1 | bits >> 31
+}
+
 #[inline(always)]
 fn name_plain(y: &[f32], corners: &mut [u32], dims: usize, tops: &mut [u32]) {
     for ((y, corners), top) in y.chunks_exact(dims).zip(corners.chunks_exact_mut(dims)).zip(tops) {
-        let mut largest = 0;
-        for ((i, y), corner) in (0u32..).zip(y).zip(corners) {
-            let bits = y.to_bits();
-            *corner = bits & 0x7fff_ffff & !NAME | i << 1 | bits >> 31;
-            largest = largest.max(*corner);
+        // Eight at a time, where there are so many: that is what registers hold.
+        let (blocks, few) = (y.as_chunks::<8>(), corners.as_chunks_mut::<8>());
+        let mut largest = [0u32; 8];
+        for (block, (y, corners)) in blocks.0.iter().zip(few.0).enumerate() {
+            for i in 0..8 {
+                corners[i] = named(y[i], (block * 8 + i) as u32);
+                largest[i] = largest[i].max(corners[i]);
+            }
         }
-        *top = largest;
+        for (i, (y, corner)) in blocks.1.iter().zip(few.1).enumerate() {
+            *corner = named(*y, i as u32);
+            largest[i] = *corner;
+        }
+        *top = largest.into_iter().fold(0, u32::max);
     }
 }
 

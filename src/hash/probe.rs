@@ -54,8 +54,10 @@ pub const RANKS: usize = 6;
 /// Alternatives of a table that are taken, and sets of them that are tried.
 const SINGLES: usize = 64;
 const SETS: usize = 1 << 15;
-/// Keys given at once, at most.
-pub const AT_ONCE: usize = 16;
+/// What 16 bits can name.
+const NAMED: usize = 1 << 16;
+/// Sets looked at, and so keys given at once, at most.
+pub const AT_ONCE: usize = 64;
 
 /// A set: another one, and one alternative more, dearer than all of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +115,8 @@ pub struct Walk {
     /// What each of the cheapest alternatives does to a key, and a bit for its hash; those that are missing have all bits.
     singles: [(u64, u64); SINGLES],
     count: usize,
-    /// The same of every set so far; a set that is passed over has all bits.
+    /// The same of every set so far; a set that is passed over has all bits. There is room for as many as a number of 16
+    /// bits can name, so that no name need be checked; only what is used is ever touched.
     sets: Vec<(u64, u64)>,
     /// The sets looked at last, by what they do to a key.
     words: [u64; AT_ONCE],
@@ -124,7 +127,10 @@ pub struct Walk {
     guess: i32,
 }
 
+/// The hash of an alternative that is missing: all of them. One bit is set in all sets, so that none takes such a one; the
+/// 64th hash of a table, which has that bit, keeps its own bucket.
 const MISSING: u64 = u64::MAX;
+const ALWAYS: u64 = 1 << 63;
 
 impl Default for Walk {
     fn default() -> Self {
@@ -132,7 +138,7 @@ impl Default for Walk {
             alternatives: Vec::new(),
             singles: [(0, MISSING); SINGLES],
             count: 0,
-            sets: vec![(0, 0)],
+            sets: Vec::new(),
             words: [0; AT_ONCE],
             tried: 1,
             wanted: 0,
@@ -149,9 +155,18 @@ impl Walk {
     pub fn start(&mut self, hashes: usize, probes: usize, source: &impl Source) {
         let order = Order::of(source, hashes);
         // Some sets will be passed over.
-        let reached = (3 * probes + 16).min(order.sets.len() - 1);
+        let reached = (8 * probes + 32).min(order.sets.len() - 1);
         self.list(hashes, usize::from(order.dearest[reached]) + 1, true, source);
+        if self.sets.is_empty() {
+            self.sets.resize(NAMED, (0, 0));
+            self.sets[0] = (0, ALWAYS);
+        }
         self.tried = 1;
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of::<Walk>() + self.sets.len() * size_of::<(u64, u64)>()
     }
 
     /// Lists the cheapest alternatives; those below a bound at first, where that will do.
@@ -186,29 +201,32 @@ impl Walk {
         let mut count = 0;
         while count == 0 && self.tried < order.sets.len() {
             let from = self.tried;
-            // As many sets as keys are wanted, so that no key is lost.
-            let to = (from + AT_ONCE.min(most)).min(order.sets.len());
+            let to = (from + AT_ONCE).min(order.sets.len());
             if usize::from(order.dearest[to - 1]) >= self.wanted && self.wanted < SINGLES {
                 self.list(hashes, SINGLES, false, source);
             }
             if usize::from(order.dearest[from]) >= self.count && self.beyond(order, from) {
                 break;
             }
-            if self.sets.len() < to {
-                self.sets.resize(to + AT_ONCE, (0, 0));
-            }
             let Walk { sets, singles, words, .. } = self;
-            for (at, set) in (from..).zip(&order.sets[from..to]) {
+            let Some(sets) = sets.as_mut_array::<NAMED>() else { break };
+            for (at, set) in (from as u16..).zip(&order.sets[from..to]) {
                 // Sets of which an alternative is missing take all hashes, and so do all made from them.
                 let (rest, taken) = sets[usize::from(set.rest)];
                 let (single, hash) = singles[usize::from(set.single) % SINGLES];
                 let word = rest ^ single;
-                let free = u64::from(taken & hash == 0) & u64::from(hash != MISSING);
-                sets[at] = (word, taken | hash | free.wrapping_sub(1));
+                let free = taken & hash == 0;
+                sets[usize::from(at)] = (word, if free { taken | hash } else { MISSING });
                 words[count % AT_ONCE] = word;
-                count += free as usize;
+                count += usize::from(free);
             }
             self.tried = to;
+            if count > most {
+                // The sets behind the last one that is wanted are looked at again if more are asked for.
+                let mut free = (from..to).filter(|&at| self.sets[at].1 != MISSING);
+                self.tried = free.nth(most).unwrap_or(to);
+                count = most;
+            }
         }
         &self.words[..count]
     }

@@ -16,7 +16,9 @@ impl Unit {
         match name {
             "character" => Ok(Unit::Characters),
             "word" => Ok(Unit::Words),
-            _ => Err(Error::parameter(format!("unknown unit \"{name}\"")).with_hint("the units are character and word")),
+            _ => {
+                Err(Error::parameter(format!("unknown unit \"{name}\"")).with_hint("the units are character and word"))
+            }
         }
     }
 }

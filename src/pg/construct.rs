@@ -41,9 +41,7 @@ fn matching(call: &Call, n: usize) -> Result<Kind> {
     match call.text(n) {
         None | Some("all") => Ok(Kind::Lsbf),
         Some("any") => Ok(Kind::Probing),
-        Some(other) => {
-            Err(Error::parameter(format!("unknown match \"{other}\"")).with_hint("match is all or any"))
-        }
+        Some(other) => Err(Error::parameter(format!("unknown match \"{other}\"")).with_hint("match is all or any")),
     }
 }
 

@@ -105,9 +105,9 @@ fn design_for(call: &Call) -> Result<Datum> {
     let missing = |name: &str| Error::parameter(format!("{name} must not be null"));
     let relation = call.arg(0).ok_or_else(|| missing("relation"))?;
     let attribute = call.text(1).ok_or_else(|| missing("attribute"))?;
-    let near = call.float8(2).ok_or_else(|| {
-        Error::parameter("near must be given: the distance within which vectors count as close")
-    })?;
+    let near = call
+        .float8(2)
+        .ok_or_else(|| Error::parameter("near must be given: the distance within which vectors count as close"))?;
     let symbols = symbols(call, 10)?;
     let seed = call.int8(11).unwrap_or(0);
     let source = sampling::Source::find(relation, attribute)?;
@@ -125,12 +125,8 @@ fn design_for(call: &Call) -> Result<Datum> {
     };
     // Bad numbers are refused before a table is read.
     choose::check(metric, &spec)?;
-    let wish = Wish {
-        fpr: call.float8(5),
-        fnr: call.float8(6),
-        prefer: prefer(call, 7)?,
-        ..choose::wish(metric, &spec, 0)?
-    };
+    let wish =
+        Wish { fpr: call.float8(5), fnr: call.float8(6), prefer: prefer(call, 7)?, ..choose::wish(metric, &spec, 0)? };
     choose::check_rates(&wish)?;
     let taken = source.sample(metric, symbols, call.int4(9), seed as u64)?;
     let far = match (spec.far, metric) {
@@ -149,7 +145,12 @@ fn design_for(call: &Call) -> Result<Datum> {
     let wish = Wish {
         capacity,
         dims,
-        directions: metric == Metric::Cosine || metric == Metric::L2 && study.one_length,
+        // Bit strings are hashed by their directions whatever their lengths: sampled bits tell less.
+        directions: match metric {
+            Metric::Cosine => true,
+            Metric::Hamming => !symbols,
+            _ => study.one_length,
+        },
         centre: study.centre,
         cases: study.cases,
         ..wish

@@ -69,7 +69,8 @@ fn support(call: &Call) -> Result<Datum> {
                 }
                 let Some(facts) = constant_filter(None, (*node).args) else { return Ok(Datum::null()) };
                 (*request).startup = 0.0;
-                (*request).per_tuple = question_cost(&facts.params, facts.dims, constant_theta(None, (*node).args)) * pg_sys::cpu_operator_cost;
+                (*request).per_tuple = question_cost(&facts.params, facts.dims, constant_theta(None, (*node).args))
+                    * pg_sys::cpu_operator_cost;
             }
             _ => return Ok(Datum::null()),
         }

@@ -21,8 +21,9 @@ impl Rows {
                 || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
                 || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
             {
-                return Err(Error::parameter("a set of rows cannot be returned here")
-                    .with_hint("call the function in FROM"));
+                return Err(
+                    Error::parameter("a set of rows cannot be returned here").with_hint("call the function in FROM")
+                );
             }
             let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
             let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();

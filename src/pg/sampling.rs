@@ -70,9 +70,7 @@ impl Source {
             // Vectors of other types, as pgvector's, are read as arrays.
             let (expression, type_) = match given {
                 given if is_read && given != pg_sys::NUMERICARRAYOID => (quoted, given),
-                pg_sys::NUMERICARRAYOID => {
-                    (format!("{quoted}::pg_catalog.float8[]"), pg_sys::FLOAT8ARRAYOID)
-                }
+                pg_sys::NUMERICARRAYOID => (format!("{quoted}::pg_catalog.float8[]"), pg_sys::FLOAT8ARRAYOID),
                 pg_sys::VARCHAROID | pg_sys::BPCHAROID => (format!("{quoted}::pg_catalog.text"), pg_sys::TEXTOID),
                 _ => (format!("{quoted}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID),
             };

@@ -36,10 +36,10 @@ impl Prefer {
     /// The rates that are aimed at where none are given: of rows at far that pass, and of rows at near that do not.
     fn rates(self) -> (f64, f64) {
         match self {
-            Prefer::Small => (0.075, 0.013),
-            Prefer::Balanced => (0.03, 0.01),
-            Prefer::Fast => (0.05, 0.01),
-            Prefer::Sharp => (0.0035, 0.012),
+            Prefer::Small => (0.135, 0.0145),
+            Prefer::Balanced => (0.05, 0.01),
+            Prefer::Fast => (0.08, 0.01),
+            Prefer::Sharp => (0.008, 0.0125),
         }
     }
 
@@ -47,10 +47,10 @@ impl Prefer {
     fn price(self, bytes: f64, cost: f64) -> f64 {
         let (bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => bytes + 0.15 * cost,
+            Prefer::Small => bytes + 0.1 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
             Prefer::Fast => 0.2 * bytes + cost,
-            Prefer::Sharp => bytes + 0.2 * cost,
+            Prefer::Sharp => bytes + 0.15 * cost,
         }
     }
 }
@@ -109,17 +109,21 @@ pub struct Choices {
     pub reached: bool,
 }
 
-/// Choices that are shown.
+/// Choices that are shown, and those that are looked at more closely.
 const SHOWN: usize = 8;
+const LOOKED_AT: usize = 12;
 /// Bits for a key worth trying.
 const BITS_A_KEY: std::ops::RangeInclusive<u32> = 5..=32;
 /// Numbers of tables worth trying: more where keys are not tried in the order of their likelihood.
-const TABLES: [u32; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64];
+const TABLES: [u32; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128];
 /// Of rows that have no member within far, at most this share of the rate at far may pass.
 const STRANGERS: f64 = 0.2;
+/// The same of rows whose nearest member is so many times as far as far.
+const PASS_BEYOND: f64 = 0.06;
+const BEYOND: f64 = 1.4;
 /// The same of rows that meet only false positives of the lines, and the most that is allowed of these.
-const NOISE: f64 = 0.12;
-const MOST_NOISE: f64 = 1.2e-3;
+const NOISE: f64 = 0.05;
+const MOST_NOISE: f64 = 1.5e-3;
 
 /// A filter whose size and threshold are still to be found.
 struct Draft {
@@ -142,25 +146,32 @@ impl Draft {
         }
     }
 
-    /// Chances that a table hits, for each case: by a member at near, by one at far, by any other.
-    fn hits(&self, wish: &Wish, probes: u32) -> Vec<[f64; 3]> {
+    /// Chances that a table hits, for each case: by a member at near, by one at far, by any other, by one well beyond far.
+    fn hits(&self, wish: &Wish, probes: u32) -> Vec<[f64; 4]> {
         let params = &self.params;
         let is_polytope = params.family.is_polytope();
         let of = |case: &Case| {
-            let scale = if is_polytope && case.length > 0.0 { params.width / case.length } else { 1.0 };
-            let at = |distance: f64| self.hit(probing::seen(params, distance) * scale, probes);
-            let none: f64 = case.others.iter().map(|&(distance, chord, members)| {
-                let seen = if is_polytope { chord } else { probing::seen(params, distance) };
-                let hit = if seen.is_finite() { self.hit(seen, probes) } else { 0.0 };
-                members * libm::log1p(-hit.min(1.0 - 1e-12))
-            }).sum();
-            [at(wish.near), at(wish.far), -libm::expm1(none)]
+            let length = if case.length > 0.0 { case.length } else { params.width };
+            let at = |distance: f64| self.hit(probing::seen_at(params, distance, length), probes);
+            let none: f64 = case
+                .others
+                .iter()
+                .map(|&(distance, chord, members)| {
+                    let seen = if is_polytope { chord } else { probing::seen(params, distance) };
+                    let hit = if seen.is_finite() { self.hit(seen, probes) } else { 0.0 };
+                    members * libm::log1p(-hit.min(1.0 - 1e-12))
+                })
+                .sum();
+            let squared = params.metric == Metric::Cosine || params.metric == Metric::Hamming && is_polytope;
+            let beyond = if squared { BEYOND * BEYOND } else { BEYOND };
+            let beyond = (beyond * wish.far).min(params.metric.largest());
+            [at(wish.near), at(wish.far), -libm::expm1(none), at(beyond)]
         };
         wish.cases.iter().map(of).collect()
     }
 }
 
-fn mean(hits: &[[f64; 3]], of: impl Fn(&[f64; 3]) -> f64) -> f64 {
+fn mean(hits: &[[f64; 4]], of: impl Fn(&[f64; 4]) -> f64) -> f64 {
     hits.iter().map(of).sum::<f64>() / hits.len() as f64
 }
 
@@ -170,12 +181,12 @@ fn either(a: f64, b: f64, c: f64) -> f64 {
 }
 
 /// Rates of a filter: (fpr, fnr, strangers), with `noise` the chance that a table hits by a false positive of its lines.
-fn rates(hits: &[[f64; 3]], tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
+fn rates(hits: &[[f64; 4]], tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
     let passes = |q: f64| at_least(tables, q, votes);
     (
-        mean(hits, |&[_, far, others]| passes(either(far, others, noise))),
-        mean(hits, |&[near, _, others]| below(tables, either(near, others, noise), votes)),
-        mean(hits, |&[_, _, others]| passes(either(0.0, others, noise))),
+        mean(hits, |&[_, far, others, _]| passes(either(far, others, noise))),
+        mean(hits, |&[near, _, others, _]| below(tables, either(near, others, noise), votes)),
+        mean(hits, |&[_, _, others, _]| passes(either(0.0, others, noise))),
     )
 }
 
@@ -241,29 +252,34 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
     check_rates(wish)?;
     let drafts = drafts(metric, spec, &fixed, wish)?;
     let lines = Lines::new(&fixed, wish.capacity);
-    let rough = Wish { cases: few(&wish.cases), ..wish.clone() };
+    let rough = Wish { cases: few(&wish.cases, 24), ..wish.clone() };
+    let closer = Wish { cases: few(&wish.cases, 64), ..wish.clone() };
     // Where the rates cannot be had, first more strangers are let in, then more rows missed.
     let (mut fpr, mut fnr) = (wanted_fpr, wanted_fnr);
     loop {
-        let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &rough, fpr, fnr));
+        let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &rough, fpr, fnr, false));
         let mut list: Vec<Choice> = best.collect();
         if !list.is_empty() || fnr >= 1.0 {
             list.sort_by(|a, b| a.price.total_cmp(&b.price));
-            list.truncate(SHOWN);
-            let list = refined(list, wish, &fixed, fpr, fnr);
+            list.truncate(LOOKED_AT);
+            let list = refined(list, &closer, &fixed, &lines, fpr, fnr);
             return Ok(Choices { list, fpr, fnr, reached: (fpr, fnr) == (wanted_fpr, wanted_fnr) });
         }
         let more = |rate: f64, times: f64| if rate * times < 0.9 { rate * times } else { 1.0 };
-        if fpr < 1.0 { fpr = more(fpr, 1.5) } else { (fpr, fnr) = (wanted_fpr, more(fnr, 2.0)) }
+        // Where even more would pass than not, rather more rows are missed.
+        if fpr < 0.5 || fnr >= 0.5 && fpr < 1.0 {
+            fpr = more(fpr, 1.5)
+        } else {
+            (fpr, fnr) = (wanted_fpr, more(fnr, 2.0))
+        }
     }
 }
 
 /// Some of many cases, evenly spread.
-fn few(cases: &[Case]) -> Vec<Case> {
-    const FEW: usize = 32;
+fn few(cases: &[Case], count: usize) -> Vec<Case> {
     let mut sorted = cases.to_vec();
     sorted.sort_by(|a, b| a.length.total_cmp(&b.length));
-    let step = sorted.len().div_ceil(FEW).max(1);
+    let step = sorted.len().div_ceil(count).max(1);
     sorted.into_iter().skip(step / 2).step_by(step).collect()
 }
 
@@ -271,12 +287,14 @@ fn few(cases: &[Case]) -> Vec<Case> {
 fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec<Draft>> {
     let family = family_of(metric, spec.symbols)?;
     let base = shape(metric, family, spec, wish, 0.0);
-    let directed = metric == Metric::Cosine || metric == Metric::L2 && (wish.directions || spec.length.is_some());
+    let directed = metric == Metric::Cosine
+        || metric == Metric::L2 && (wish.directions || spec.length.is_some())
+        || metric == Metric::Hamming && !spec.symbols && wish.directions;
     let mut shapes: Vec<Params> = Vec::new();
     if fixed.polytope.is_some_and(|dims| dims > 0) || fixed.polytope.is_none() && directed && fixed.width.is_none() {
         let centre = if wish.centre.is_empty() { 0 } else { header::centre_hash(&wish.centre) };
         let width = spec.length.unwrap_or_else(|| typical_length(&wish.cases));
-        let dims = fixed.polytope.map_or_else(|| vec![8, 16, 32, 64], |dims| vec![dims]);
+        let dims = fixed.polytope.map_or_else(|| vec![8, 16, 32, 64, 128], |dims| vec![dims]);
         shapes.extend(dims.into_iter().map(|polytope| Params {
             family: Family::CrossPolytope,
             width,
@@ -285,8 +303,9 @@ fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec
         }));
     } else if spec.centre.is_some() || spec.length.is_some() {
         let name = if spec.centre.is_some() { "centre" } else { "length" };
-        return Err(Error::parameter(format!("{name} has a meaning only where directions are hashed"))
-            .with_hint("that is for cosine, and for l2 with polytope or length given"));
+        return Err(Error::parameter(format!("{name} has a meaning only where directions are hashed")).with_hint(
+            "that is for cosine, for l2 with polytope or length given, and for hamming with polytope given",
+        ));
     }
     if shapes.is_empty() {
         let widths = match fixed.width {
@@ -343,38 +362,45 @@ const MOST_PROBES: u32 = 512;
 
 /// A shape with numbers of hashes from where near ones begin to be missed to where all are.
 fn tuples(shape: &Params, fixed: &Fixed, wish: &Wish) -> Vec<Draft> {
-    let most = fixed.probes.unwrap_or(MOST_PROBES);
+    let most = if shape.family == Family::MinHash { 1 } else { fixed.probes.unwrap_or(MOST_PROBES) };
     let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, most, probing::FIRST_LOOK);
     if let Some(hashes) = fixed.hashes {
         return vec![draft(hashes)];
     }
-    let near = |draft: &Draft| draft.hits(&Wish { cases: few(&wish.cases), ..wish.clone() }, most);
-    let (mut list, mut hashes) = (Vec::new(), 1u32);
+    let near = |draft: &Draft| draft.hits(&Wish { cases: few(&wish.cases, 8), ..wish.clone() }, most);
+    let (mut list, mut last, mut hashes) = (Vec::new(), None, 1u32);
     while hashes <= limits::MAX_HASHES {
         let draft = draft(hashes);
         let hits = near(&draft);
         let (found, strangers) = (mean(&hits, |hit| hit[0]), mean(&hits, |hit| hit[2]));
-        if found < 0.15 {
+        // Where every key is tried once, many tables make up for rare hits.
+        if found < if most == 1 { 0.02 } else { 0.15 } {
             break;
         }
         // Too short tuples let everybody in; they are not worth a closer look.
-        if strangers < 0.7 {
-            list.push(draft);
+        match strangers < 0.7 {
+            true => list.push(draft),
+            false => last = Some(draft),
         }
         hashes += (hashes / 8).max(1);
+    }
+    // Where there are no others, the best of them tells how bad it is.
+    if list.is_empty() {
+        list.extend(last);
     }
     list
 }
 
 /// The best size and threshold of a draft that keeps the rates.
-fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, fnr: f64) -> Option<Choice> {
+fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, fnr: f64, fine: bool) -> Option<Choice> {
     let mut best: Option<Choice> = None;
     let is_minhash = draft.params.family == Family::MinHash;
     let counts = (0..).map(probing::count).take_while(|&count| count <= MOST_PROBES);
+    let between = |count: u32| if fine && count >= 4 { vec![count, count + count / 5] } else { vec![count] };
     let probes: Vec<u32> = match fixed.probes {
         Some(probes) => vec![probes],
         None if is_minhash => vec![1],
-        None => counts.collect(),
+        None => counts.flat_map(between).filter(|&count| count <= MOST_PROBES).collect(),
     };
     let tables = fixed.tables.map_or_else(|| TABLES.to_vec(), |tables| vec![tables]);
     for probes in probes {
@@ -384,7 +410,12 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
             let keeps = |noise: f64| {
                 let (found_fpr, _, strangers) = rates(&hits, tables, votes, noise);
                 let by_noise = at_least(tables, noise, votes);
-                fpr >= 1.0 || found_fpr <= fpr && strangers <= fpr * STRANGERS && by_noise <= (fpr * NOISE).min(MOST_NOISE)
+                let beyond = mean(&hits, |hit| at_least(tables, either(hit[3], 0.0, noise), votes));
+                fpr >= 1.0
+                    || found_fpr <= fpr
+                        && strangers <= fpr * STRANGERS
+                        && beyond <= fpr * PASS_BEYOND
+                        && by_noise <= (fpr * NOISE).min(MOST_NOISE)
             };
             for &Line { bits_a_key, hashes, rate } in lines.of(tables).iter() {
                 if !keeps(probing::noise(rate, probes)) {
@@ -405,11 +436,11 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
 }
 
 /// The most votes with which near rows are missed no more often than allowed; none where one is too many.
-fn most_votes(hits: &[[f64; 3]], tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
+fn most_votes(hits: &[[f64; 4]], tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
     if let Some(votes) = fixed.votes {
-        return (votes <= tables).then_some(votes).filter(|&votes| {
-            fixed.tables.is_some() || mean(hits, |hit| below(tables, hit[0], votes)) <= fnr
-        });
+        return (votes <= tables)
+            .then_some(votes)
+            .filter(|&votes| fixed.tables.is_some() || mean(hits, |hit| below(tables, hit[0], votes)) <= fnr);
     }
     let keeps = |votes: u32| mean(hits, |hit| below(tables, hit[0], votes)) <= fnr;
     (1..=tables).take_while(|&votes| keeps(votes)).last()
@@ -459,7 +490,7 @@ impl Lines {
 /// Completes a choice; none where it would be too large.
 fn finished(
     params: Params,
-    hits: &[[f64; 3]],
+    hits: &[[f64; 4]],
     bits_a_key: f64,
     rate: f64,
     fixed: &Fixed,
@@ -482,34 +513,26 @@ fn finished(
     Some(Choice { params, bytes, fpr, fnr, strangers, cost, price })
 }
 
-/// Looks at the choices more closely: with more tables and all cases. Where more rows are missed than allowed, a few more
-/// probes help.
-fn refined(list: Vec<Choice>, wish: &Wish, fixed: &Fixed, fpr: f64, fnr: f64) -> Vec<Choice> {
-    let look = |choice: Choice| {
-        let params = &choice.params;
-        let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
-        let rate = probing::line_rate(keys, params.bloom_hashes);
-        let bits_a_key = LINE as f64 / keys;
-        let more = [1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0].map(|more| (f64::from(params.probes()) * more) as u32);
-        let most = if fixed.probes.is_some() || params.family == Family::MinHash { 1 } else { more.len() };
-        let draft = Draft::new(params.clone(), more[most - 1], probing::TABLES);
-        let mut found = None;
-        for &probes in &more[..most] {
-            let hits = draft.hits(wish, probes);
-            let probing = params.probing.map(|probing| Probing { probes, ..probing });
-            let keep = Fixed { bits: Some(params.bits), tables: Some(params.tables), ..Fixed::of(&Spec::default()).ok()? };
-            found = finished(Params { probing, ..params.clone() }, &hits, bits_a_key, rate, &keep, wish);
-            if found.as_ref().is_some_and(|choice| choice.fnr <= fnr) {
-                break;
-            }
-        }
-        found
-    };
-    let mut list: Vec<Choice> = list.into_iter().filter_map(look).collect();
-    // Those that keep the promise first.
-    let breaks = |choice: &Choice| choice.fnr > fnr || choice.fpr > fpr * 1.1;
-    list.sort_by(|a, b| breaks(a).cmp(&breaks(b)).then(a.price.total_cmp(&b.price)));
-    list
+/// Looks at the choices more closely, with more tables and more cases: each is chosen again, among filters of its tuples.
+fn refined(list: Vec<Choice>, wish: &Wish, fixed: &Fixed, lines: &Lines, fpr: f64, fnr: f64) -> Vec<Choice> {
+    let most = fixed.probes.unwrap_or(MOST_PROBES);
+    let draft = |choice: &Choice| Draft::new(choice.params.clone(), most, probing::TABLES);
+    let drafts: Vec<Draft> = list.iter().map(draft).collect();
+    let mut found: Vec<Choice> =
+        drafts.iter().filter_map(|draft| best_of(draft, fixed, lines, wish, fpr, fnr, true)).collect();
+    if found.is_empty() {
+        // What seemed to keep the rates does not quite; what it does is told.
+        let looked_at = |(choice, draft): (&Choice, &Draft)| {
+            let params = &choice.params;
+            let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
+            let rate = probing::line_rate(keys, params.bloom_hashes);
+            finished(params.clone(), &draft.hits(wish, params.probes()), LINE as f64 / keys, rate, fixed, wish)
+        };
+        found = list.iter().zip(&drafts).filter_map(looked_at).collect();
+    }
+    found.sort_by(|a, b| a.price.total_cmp(&b.price));
+    found.truncate(SHOWN);
+    found
 }
 
 /// The distance from which rows should not pass where nothing is said: two and a half times as far as near; for shares of
@@ -518,7 +541,8 @@ pub fn default_far(metric: Metric, near: f64, typical: f64) -> f64 {
     const TIMES: f64 = 2.5;
     let far = match metric {
         Metric::L2 | Metric::L1 => near * TIMES,
-        Metric::Cosine => near * TIMES * TIMES,
+        // What lies aside of a vector at that distance has this angle.
+        Metric::Cosine => near * 5.2,
         Metric::Hamming | Metric::Jaccard => libm::sqrt(near * typical).max(1.5 * near),
     };
     if far < 0.95 * metric.largest() { far } else { (near + metric.largest()) / 2.0 }

@@ -59,12 +59,12 @@ pub fn question_cost(params: &Params, dims: u32, theta: f64) -> f64 {
             // A stranger is turned away when too few tables are left.
             let asked = f64::from(params.tables - params.votes + 1);
             let probes = f64::from(probing::probes(params, theta));
-            let scanned = f64::from(params.polytope()) * hashes / 16.0;
+            let scanned = f64::from(params.polytope()) * hashes / 32.0;
             // The fewer hashes, the more sets of alternatives get into each other's way.
-            let crowd = 8.0 / f64::from(params.hashes);
-            let sets = 1.0 + crowd * crowd * libm::log2(probes + 1.0) / 6.0;
-            let walk = if probes > 1.0 { 40.0 } else { 2.0 };
-            scanned + asked * (walk + probes * (2.0 + sets))
+            let crowd = 9.0 / f64::from(params.hashes);
+            let sets = 1.0 + crowd * crowd * libm::log2(probes + 1.0) / 6.5;
+            let walk = if probes > 1.0 { 90.0 } else { 3.0 };
+            scanned + asked * (walk + probes * (1.8 + 0.5 * sets))
         }
     };
     5.0 + hashing + probing

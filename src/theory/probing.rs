@@ -60,13 +60,25 @@ impl Shape {
 
 /// A distance as the family sees it: the chord of two directions, a multiple of the width, a share of bits.
 pub fn seen(params: &Params, distance: f64) -> f64 {
+    seen_at(params, distance, params.width)
+}
+
+/// The same for a vector of another length than the filter's, where that matters.
+pub fn seen_at(params: &Params, distance: f64, length: f64) -> f64 {
     match params.family.law() {
         Family::Symbols => distance / 2.0,
         Family::Bits | Family::MinHash => distance,
         Family::Gaussian | Family::Cauchy => distance / params.width,
         Family::Hyperplane => libm::sqrt(2.0 * distance),
-        _ if params.metric == Metric::Cosine => libm::sqrt(2.0 * distance) / params.width,
-        _ => distance / params.width,
+        // Bit strings as vectors of zeros and ones, lengths as shares of the longest.
+        _ if params.metric == Metric::Hamming => libm::sqrt(distance) / length,
+        // Directions of one length each.
+        _ if params.metric == Metric::Cosine => libm::sqrt(2.0 * distance) / length,
+        // A step of that distance in any direction is one aside, as a rule.
+        _ => {
+            let aside = distance / length;
+            libm::sqrt(2.0 - 2.0 / libm::sqrt(1.0 + aside * aside))
+        }
     }
 }
 
@@ -450,7 +462,8 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
 /// Bits a key sets so that a line errs least, and how often it then errs, with so many bits for each key.
 pub fn best_line(bits_a_key: f64) -> (u32, f64) {
     let keys = LINE as f64 / bits_a_key;
-    let about = bloom::best_hashes(bits_a_key, 1.0).round().clamp(1.0, f64::from(crate::limits::MAX_LINE_HASHES)) as u32;
+    let about =
+        bloom::best_hashes(bits_a_key, 1.0).round().clamp(1.0, f64::from(crate::limits::MAX_LINE_HASHES)) as u32;
     let tried = about.saturating_sub(3).max(1)..=about;
     let rated = tried.map(|hashes| (hashes, line_rate(keys, hashes)));
     rated.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((about, 1.0))

@@ -61,7 +61,8 @@ impl Rows {
             Vector::F64(x) => x.len() * 4,
             Vector::F16(x) => x.len() * 4,
             Vector::Sparse { dims, .. } => dims * 4,
-            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => bytes.len() * 8,
+            // Studied as vectors.
+            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => bytes.len() * 32,
             Vector::Text(text) => text.len() * 8,
             Vector::Ints(x) => x.len() * 8,
             Vector::BigInts(x) => x.len() * 8,
@@ -208,6 +209,12 @@ pub fn typical(metric: Metric, rows: &Rows) -> f64 {
 pub fn study(metric: Metric, rows: &Rows, population: f64, near: f64, far: f64, pause: impl FnMut()) -> Study {
     match rows {
         Rows::Reals { dims, values } => Vectors::new(metric, *dims, values).study(population, near, far, pause),
+        Rows::Bits { len, bytes } => {
+            let bit = |row: &[u8], at: usize| f32::from(row[at / 8] >> (7 - at % 8) & 1);
+            let rows = bytes.chunks_exact(len.div_ceil(8).max(1));
+            let values: Vec<f32> = rows.flat_map(|row| (0..*len).map(move |at| bit(row, at))).collect();
+            Vectors::new(metric, *len, &values).study(population, near, far, pause)
+        }
         _ => Plain { rows }.study(population, near, far, pause),
     }
 }
@@ -264,9 +271,7 @@ impl Around {
         counter.within_near += usize::from(self.nearest <= counter.near);
         counter.within_far += usize::from(self.nearest <= counter.far);
         let filled = self.bins.iter().filter(|bin| bin.members > 0.0);
-        let mean = |bin: &Bin| {
-            (bin.distance / bin.members, bin.chord / bin.members, bin.members * counter.weight)
-        };
+        let mean = |bin: &Bin| (bin.distance / bin.members, bin.chord / bin.members, bin.members * counter.weight);
         let case = Case { length, others: filled.map(mean).collect() };
         if self.nearest > counter.far { &mut counter.strangers } else { &mut counter.cases }.push(case);
     }
@@ -366,6 +371,7 @@ impl<'a> Vectors<'a> {
                 let (its_square, its_shared, its_length) = of_questions[i];
                 let apart = libm::sqrt((square + its_square - 2.0 * product).max(0.0));
                 let distance = match self.metric {
+                    Metric::Hamming => apart * apart / self.dims as f64,
                     Metric::Cosine => apart * apart / 2.0,
                     Metric::L1 => rows[asked[i]].iter().zip(*row).map(|(x, y)| f64::from((x - y).abs())).sum(),
                     _ => apart,
@@ -375,7 +381,9 @@ impl<'a> Vectors<'a> {
                 around[i].count(&mut counter, distance, chord);
             }
         }
-        let lengths: Vec<f64> = of_questions.iter().map(|facts| facts.2).collect();
+        // Bit strings: as shares of the longest there are.
+        let scale = if self.metric == Metric::Hamming { 1.0 / libm::sqrt(self.dims as f64) } else { 1.0 };
+        let lengths: Vec<f64> = of_questions.iter().map(|facts| facts.2 * scale).collect();
         for (around, &length) in around.into_iter().zip(&lengths) {
             around.close(&mut counter, length);
         }

@@ -17,7 +17,8 @@ prefers=${PREFER:-small balanced fast sharp}
 repeats=${REPEATS:-7}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/quality}
-program=$TARGET/release/examples/quality
+# A directory of its own: in that of the extension each of the two builds would make cargo build the other one anew.
+program=$TARGET/judge/release/examples/quality
 unset TREE_PG_CONFIG
 
 # real FILE: its path where it is there and has so many rows
@@ -88,7 +89,7 @@ ensure_postgresql
 private_tree
 DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
 say "building the judge"
-cargo build --release --quiet --no-default-features --example quality
+cargo build --release --quiet --no-default-features --example quality --target-dir "$TARGET/judge"
 
 say "starting PostgreSQL $PG_MAJOR with pgvector"
 server_start quality "shared_buffers = '1GB'" "maintenance_work_mem = '512MB'" "wal_level = minimal" \

@@ -281,6 +281,9 @@ fn sentences(page: &mut Page, figures: &Figures) -> Result<()> {
         table.row(vec![name.into(), format!("{bytes:.1}"), near, natural, grouped(1e6 / us), times]);
     };
     for prefer in PREFERS {
+        if figures.of(SENTENCES).all(|filter| filter.prefer != prefer) {
+            continue;
+        }
         let Some(chosen) = figures.chosen(SENTENCES, prefer) else { continue };
         let found = |band: &str| share(figures.band(SENTENCES, prefer, band));
         line(&format!("filter, {prefer}"), chosen.bytes, found("near"), found("natural"), chosen.us);
@@ -308,6 +311,9 @@ fn musts(page: &mut Page, figures: &Figures, set: &Of, hnsw: f64) {
     let mut table = Table::new(&["prefer", "what", "goal", "found", "rows", ""]);
     let verdict = |met: bool| if met { "met" } else { "NOT MET" }.to_string();
     for (prefer, bytes, recalls, passes) in GOALS {
+        if figures.of(SENTENCES).all(|filter| filter.prefer != prefer) {
+            continue;
+        }
         let Some(chosen) = figures.chosen(SENTENCES, prefer) else {
             table.row(vec![
                 prefer.into(),

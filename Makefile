@@ -32,7 +32,7 @@ bench-core: ## measure hashing and asking without a server
 scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 	@cargo run --release --quiet --no-default-features --example bench scaling
 
-quality: ## judge the filters that lsbf_design_for chooses by exact distances (ten minutes); UPDATE=1 writes docs/quality.md
+quality: ## judge the filters that lsbf_design_for chooses by exact distances (some minutes); UPDATE=1 writes docs/quality.md
 	@scripts/quality.sh
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured

@@ -29,7 +29,8 @@ fn title(set: &str) -> (&'static str, &'static str) {
         ),
         "fingerprints_hamming" => (
             "Fingerprints of molecules, hamming",
-            "1,024 bits with few ones. So near, 4 bits differ: two that are hardly more than one substructure apart.",
+            "1,024 bits with few ones. So near, 4 bits differ: two that are hardly more than one substructure \
+             apart. Bits that are flipped at random are mostly zeros: planted rows have more ones than rows of the data.",
         ),
         "fingerprints_jaccard" => (
             "Fingerprints of molecules, jaccard",
@@ -202,8 +203,8 @@ fn opening(page: &mut Page, figures: &Figures) {
     page.say(
         "- **found**: the share that passes of rows planted at R/2 and at exactly R = `near` from a member in a random direction, \
          and of rows of the data that happen to have a member within R (*natural*). It should be 1.\n\
-         - **passed**: the share of rows of the data whose nearest member is R to 2R away, and so on. It should be 0 from `far`, \
-         2.5 R, on (for hamming and jaccard `far` depends on the table).\n\
+         - **passed**: the share of rows of the data whose nearest member is R to 2R away, and so on. It should be 0 from `far` \
+         on, which `lsbf_design_for` chooses too.\n\
          - **bytes**: the stored filter by its members. **scan**: the time of `approx_member` on rows of the data that are \
          not members, by that of one exact comparison a row, `<->` or `bit_count(v # x)`; the best of several runs in turn.",
     );

@@ -1,8 +1,8 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers bench bench-core scaling install clean
+.PHONY: help demo test accept papers bench bench-core scaling quality install clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
@@ -31,6 +31,9 @@ bench-core: ## measure hashing and asking without a server
 
 scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 	@cargo run --release --quiet --no-default-features --example bench scaling
+
+quality: ## judge the filters that lsbf_design_for chooses by exact distances (some minutes); UPDATE=1 writes docs/quality.md
+	@scripts/quality.sh
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh

@@ -14,11 +14,11 @@ impl Copy {
     }
 
     /// Starts a row.
-    fn row(&mut self, fields: i16) -> Result<()> {
+    pub fn row(&mut self, fields: i16) -> Result<()> {
         self.0.write_all(&fields.to_be_bytes())
     }
 
-    fn field(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn field(&mut self, bytes: &[u8]) -> Result<()> {
         self.0.write_all(&(bytes.len() as u32).to_be_bytes())?;
         self.0.write_all(bytes)
     }
@@ -27,15 +27,23 @@ impl Copy {
     pub fn vector(&mut self, id: usize, x: &[f32]) -> Result<()> {
         self.row(2)?;
         self.field(&(id as i32).to_be_bytes())?;
-        let head = [(x.len() as u16).to_be_bytes(), [0; 2]].concat();
-        let bytes: Vec<u8> = head.into_iter().chain(x.iter().flat_map(|x| x.to_be_bytes())).collect();
-        self.field(&bytes)
+        self.vector_field(x)
     }
 
     /// A row of an integer and a bit string of whole bytes.
     pub fn bits(&mut self, id: usize, bits: &[u8]) -> Result<()> {
         self.row(2)?;
         self.field(&(id as i32).to_be_bytes())?;
+        self.bits_field(bits)
+    }
+
+    pub fn vector_field(&mut self, x: &[f32]) -> Result<()> {
+        let head = [(x.len() as u16).to_be_bytes(), [0; 2]].concat();
+        let bytes: Vec<u8> = head.into_iter().chain(x.iter().flat_map(|x| x.to_be_bytes())).collect();
+        self.field(&bytes)
+    }
+
+    pub fn bits_field(&mut self, bits: &[u8]) -> Result<()> {
         self.field(&[&(bits.len() as u32 * 8).to_be_bytes(), bits].concat())
     }
 

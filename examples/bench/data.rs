@@ -22,6 +22,11 @@ fn npy(file: &str, descr: &str, columns: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A number that looks random.
+fn scattered(id: usize) -> usize {
+    ((id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
 /// Unit vectors. Made ones have a common part, as embeddings do, and near-duplicates: one in four rows is an earlier one
 /// with noise of length 0.05 to 0.6.
 pub fn vectors(
@@ -49,7 +54,7 @@ pub fn vectors(
     let mut made: Vec<Vec<f32>> = Vec::new();
     for id in 0..rows {
         let (from, length) = match id % 4 {
-            3 => (&made[id * 7919 % made.len()], 0.05 + 0.55 * (id % 97) as f32 / 96.0),
+            3 => (&made[scattered(id) % made.len()], 0.05 + 0.55 * (id % 97) as f32 / 96.0),
             _ => (&common, 0.917),
         };
         let mut x: Vec<f32> = direction(length).iter().zip(from).map(|(a, b)| a + b).collect();
@@ -78,7 +83,7 @@ pub fn bits(
     let mut made: Vec<Vec<u8>> = Vec::new();
     for id in 0..rows {
         let (mut x, flips) = match id % 4 {
-            3 => (made[id * 7919 % made.len()].clone(), 1 + id % 16),
+            3 => (made[scattered(id) % made.len()].clone(), 1 + id % 16),
             _ => (vec![0u8; bytes], dims / 20),
         };
         for _ in 0..flips {

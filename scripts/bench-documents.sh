@@ -53,7 +53,7 @@ lines() {
     awk '/^Package: / { name = $2 } /^Description(-en)?: / { sub(/^[^:]*: /, ""); print name ": " $0 }'
 }
 
-# profile: the functions that a scan with the balanced filter spends its time in
+# profile: the functions that a scan with the filter of 14 x 9 hashes spends its time in
 profile() {
   local pid
   command -v perf >/dev/null || apt_install linux-perf
@@ -61,7 +61,7 @@ profile() {
 SELECT pg_backend_pid() \g $WORK/pid
 DO \$\$ BEGIN
   WHILE clock_timestamp() < statement_timestamp() + interval '6 s' LOOP
-    PERFORM count(*) FROM asked WHERE approx_member((SELECT f FROM filters WHERE name = 'balanced'), s);
+    PERFORM count(*) FROM asked WHERE approx_member((SELECT f FROM filters WHERE name = '14 x 9'), s);
   END LOOP;
 END \$\$;
 SQL
@@ -114,6 +114,6 @@ if [[ -n ${UPDATE:-} ]]; then
   cat "$data/documents.md" >docs/documents.md
 fi
 if [[ -n ${PROFILE:-} ]]; then
-  say "where a scan with the balanced filter spends its time"
+  say "where a scan with the filter of 14 x 9 hashes spends its time"
   profile
 fi

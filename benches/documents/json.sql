@@ -18,9 +18,10 @@ rates AS (
   FROM answers GROUP BY name),
 predicted AS (
   SELECT name,
-    sum(n * (1 - lsbf_fnr(f, 1 - nearest))) FILTER (WHERE nearest >= 0.7) / sum(n) FILTER (WHERE nearest >= 0.7) AS near,
-    sum(n * (1 - lsbf_fnr(f, 1 - nearest))) FILTER (WHERE nearest < 0.5) / sum(n) FILTER (WHERE nearest < 0.5) AS far
-  FROM filters, (SELECT round(nearest, 2)::double precision AS nearest, count(*) AS n FROM asked GROUP BY 1) AS a
+    sum(n * (1 - lsbf_fnr(f, 1 - nearest))) FILTER (WHERE is_near) / sum(n) FILTER (WHERE is_near) AS near,
+    sum(n * (1 - lsbf_fnr(f, 1 - nearest))) FILTER (WHERE is_far) / sum(n) FILTER (WHERE is_far) AS far
+  FROM filters, (SELECT round(nearest, 2)::double precision AS nearest, nearest >= 0.7 AS is_near, nearest < 0.5 AS is_far,
+      count(*) AS n FROM asked GROUP BY 1, 2, 3) AS a
   GROUP BY name)
 SELECT jsonb_build_object(
   'server', version(),
@@ -30,7 +31,7 @@ SELECT jsonb_build_object(
   'elements', (SELECT sum(cardinality(s)) FROM asked),
   'times', (SELECT jsonb_object_agg(name, us_a_row) FROM bench.times),
   'filters', (SELECT jsonb_agg(jsonb_build_object(
-      'name', f.name, 'bytes', octet_length(f.f::bytea), 'choose_ms', choose_ms, 'strangers', strangers,
+      'name', f.name, 'chosen', f.chosen, 'bytes', octet_length(f.f::bytea), 'choose_ms', choose_ms, 'strangers', strangers,
       'tables', i.tables, 'hashes', i.hashes, 'votes', i.votes, 'near', i.near, 'far', i.far,
       'fpr', lsbf_fpr(f.f), 'fnr', lsbf_fnr(f.f, 0.3), 'predicted_near', p.near, 'predicted_far', p.far,
       'rates', to_jsonb(r) - 'name') ORDER BY f.place)

@@ -9,24 +9,32 @@ CALL bench.once('sets of members', :members, 'UPDATE members SET s = lsbf_shingl
 UPDATE asked SET s = lsbf_shingles(body, 5);
 VACUUM (FULL, ANALYZE) members, asked;
 
--- What is wanted of each filter, beside near: by a preference alone, and for the share of misses that datasketch has.
-CREATE TABLE wishes (place serial, name text, prefer text, far double precision, fpr double precision, fnr double precision);
-INSERT INTO wishes (name, prefer, far, fpr, fnr) VALUES
-  ('small', 'small', NULL, NULL, NULL), ('balanced', 'balanced', NULL, NULL, NULL),
-  ('fast', 'fast', NULL, NULL, NULL), ('sharp', 'sharp', NULL, NULL, NULL);
+-- Filters chosen by a preference alone, and filters of given bands: those that datasketch takes at this threshold, and
+-- some that miss less.
+CREATE TABLE wishes (place serial, name text, prefer text, tables integer, hashes integer, votes integer);
+INSERT INTO wishes (name, prefer) VALUES ('small', 'small'), ('balanced', 'balanced'), ('fast', 'fast'), ('sharp', 'sharp');
+INSERT INTO wishes (name, tables, hashes, votes) VALUES
+  ('14 x 9', 14, 9, 1), ('20 x 6', 20, 6, 1), ('64 x 7', 64, 7, 2), ('128 x 9', 128, 9, 2);
 
-CREATE TABLE filters (place integer, name text, f lsbf, prototype lsbf, strangers double precision, choose_ms double precision);
+CREATE TABLE filters (place integer, name text, chosen boolean, f lsbf, prototype lsbf, strangers double precision,
+  choose_ms double precision);
 DO $$
 DECLARE
   w wishes;
   c lsbf_choice;
+  n bigint := count(*) FROM members;
   started timestamptz;
 BEGIN
   FOR w IN SELECT * FROM wishes ORDER BY place LOOP
     started := clock_timestamp();
-    SELECT * INTO c FROM lsbf_design_for('members', 's', near => 0.3, metric => 'jaccard', far => w.far, fpr => w.fpr,
-      fnr => w.fnr, prefer => w.prefer) LIMIT 1;
-    INSERT INTO filters VALUES (w.place, w.name, NULL, c.prototype, c.strangers,
+    IF w.prefer IS NOT NULL THEN
+      SELECT * INTO c FROM lsbf_design_for('members', 's', near => 0.3, metric => 'jaccard', prefer => w.prefer) LIMIT 1;
+    ELSE
+      c := NULL;
+      c.prototype := lsbf_new(metric => 'jaccard', match => 'any', near => 0.3, far => 0.5, capacity => n,
+        tables => w.tables, hashes => w.hashes, votes => w.votes);
+    END IF;
+    INSERT INTO filters VALUES (w.place, w.name, w.prefer IS NOT NULL, NULL, c.prototype, c.strangers,
       1000 * extract(epoch FROM clock_timestamp() - started));
   END LOOP;
 END $$;

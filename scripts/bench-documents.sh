@@ -18,6 +18,7 @@ out=${OUT:-$TARGET/bench}
 data=$out/documents
 venv=$TARGET/documents-python
 datasketch=2.0.0
+export PYTHONDONTWRITEBYTECODE=1
 ((n >= 500)) || die "N must be 500 or more, not $n"
 
 # ensure_python: sets PYTHON to one with numpy, and PEER where it also has datasketch

@@ -9,12 +9,14 @@ CALL bench.once('sets of members', :members, 'UPDATE members SET s = lsbf_shingl
 UPDATE asked SET s = lsbf_shingles(body, 5);
 VACUUM (FULL, ANALYZE) members, asked;
 
--- Filters chosen by a preference alone, and filters of given bands: those that datasketch takes at this threshold, and
--- some that miss less.
-CREATE TABLE wishes (place serial, name text, prefer text, tables integer, hashes integer, votes integer);
+-- Filters chosen by a preference alone, and filters of given bands: those that datasketch takes at this threshold, also in
+-- about its bytes, and some that miss less.
+CREATE TABLE wishes (place serial, name text, prefer text, tables integer, hashes integer, votes integer,
+  bytes double precision);
 INSERT INTO wishes (name, prefer) VALUES ('small', 'small'), ('balanced', 'balanced'), ('fast', 'fast'), ('sharp', 'sharp');
-INSERT INTO wishes (name, tables, hashes, votes) VALUES
-  ('14 x 9', 14, 9, 1), ('20 x 6', 20, 6, 1), ('64 x 7', 64, 7, 2), ('128 x 9', 128, 9, 2);
+INSERT INTO wishes (name, tables, hashes, votes, bytes) VALUES
+  ('14 x 9', 14, 9, 1, NULL), ('14 x 9 small', 14, 9, 1, 25), ('20 x 6', 20, 6, 1, NULL), ('64 x 7', 64, 7, 2, NULL),
+  ('128 x 9', 128, 9, 2, NULL);
 
 CREATE TABLE filters (place integer, name text, chosen boolean, f lsbf, prototype lsbf, strangers double precision,
   choose_ms double precision);
@@ -32,7 +34,7 @@ BEGIN
     ELSE
       c := NULL;
       c.prototype := lsbf_new(metric => 'jaccard', match => 'any', near => 0.3, far => 0.5, capacity => n,
-        tables => w.tables, hashes => w.hashes, votes => w.votes);
+        tables => w.tables, hashes => w.hashes, votes => w.votes, bits => (8 * w.bytes * n)::bigint);
     END IF;
     INSERT INTO filters VALUES (w.place, w.name, w.prefer IS NOT NULL, NULL, c.prototype, c.strangers,
       1000 * extract(epoch FROM clock_timestamp() - started));

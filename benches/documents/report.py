@@ -145,7 +145,7 @@ def main():
             f"datasketch: {peers['permutations']} permutations, threshold {peers['threshold']}, fp {peers['fp']} a band. "
             f"A signature takes {number(lsh['signature_us'])} us from hashed shingles, which is counted, and "
             f"{number(1e6 * peers['signature_from_texts_seconds'] / peers['asked'])} us with its own hash function. "
-            f"A set takes it longer to make because Python does it. Bytes are those of the stored form; in memory MinHashLSH takes {number(lsh['memory'])} a member."
+            f"Bytes are those of the stored form; in memory MinHashLSH takes {number(lsh['memory'])} a member."
         )
     print()
     print("  " + said)

@@ -1,6 +1,6 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers bench bench-core scaling quality install clean
+.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality install clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
 
@@ -28,6 +28,9 @@ bench: ## measure beside pgvector and print ratios; N=, DIMS=, KIND=: see docs/b
 
 bench-core: ## measure hashing and asking without a server
 	@scripts/bench-core.sh
+
+bench-documents: ## screen documents for near-duplicates beside datasketch; N=2000 is quick: see docs/documents.md
+	@scripts/bench-documents.sh
 
 scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 	@cargo run --release --quiet --no-default-features --example bench scaling

@@ -8,7 +8,7 @@ CREATE VIEW ours AS
   JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass WHERE extname = 'pg_lsbf';
 
 -- Everything is immutable and parallel safe, nothing is SECURITY DEFINER.
-SELECT count(*) > 0 AS some, bool_and(provolatile = 'i') AS immutable, bool_and(proparallel = 's') AS parallel_safe,
+SELECT count(*) > 0 AS some, bool_and(provolatile = 'i' OR proname = 'lsbf_design_for') AS immutable, bool_and(proparallel = 's' OR proname = 'lsbf_design_for') AS parallel_safe,
   bool_or(prosecdef) AS definer FROM ours;
 -- What is not strict: constructors, whose arguments may be left out, and what aggregates are made of.
 SELECT DISTINCT proname FROM ours WHERE NOT proisstrict ORDER BY 1;

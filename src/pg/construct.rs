@@ -6,6 +6,7 @@ use super::input::float4s;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Kind, Metric, Params};
+use crate::theory::choose::PAUSE;
 use crate::theory::design::{Spec, parameters};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
@@ -67,19 +68,29 @@ pub fn prototype(params: &Params, dims: u32, centre: &[f32]) -> Datum {
     image::datum(image::empty(params, &header::encode_params(params), dims, centre, false))
 }
 
+/// Choosing parameters can be cancelled.
+pub fn can_be_interrupted() {
+    PAUSE.get_or_init(|| {
+        || {
+            pgrx::check_for_interrupts!();
+        }
+    });
+}
+
 fn build(kind: Kind, metric: Metric, spec: Spec) -> Result<Datum> {
-    DERIVED.with_borrow_mut(|derived| {
-        let known = derived.iter().position(|(k, m, s, ..)| *k == kind && *m == metric && *s == spec);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let (params, dims) = parameters(kind, metric, &spec)?;
-                derived.truncate(REMEMBERED - 1);
-                derived.insert(0, (kind, metric, spec, params, dims));
-                0
-            }
-        };
-        let (.., spec, params, dims) = &derived[at];
+    can_be_interrupted();
+    // Derived before anything is borrowed: it may be interrupted.
+    let known = DERIVED
+        .with_borrow(|derived| derived.iter().position(|(k, m, s, ..)| *k == kind && *m == metric && *s == spec));
+    if known.is_none() {
+        let (params, dims) = parameters(kind, metric, &spec)?;
+        DERIVED.with_borrow_mut(|derived| {
+            derived.truncate(REMEMBERED - 1);
+            derived.insert(0, (kind, metric, spec, params, dims));
+        });
+    }
+    DERIVED.with_borrow(|derived| {
+        let (.., spec, params, dims) = &derived[known.unwrap_or(0)];
         Ok(prototype(params, *dims, spec.centre.as_deref().unwrap_or_default()))
     })
 }

@@ -1,7 +1,7 @@
 //! lsbf_design and lsbf_design_for: filters chosen for what is wanted, best first.
 
 use super::call::{self, Call, float8, int8, pg_function};
-use super::construct::{centre, metric, prototype, symbols};
+use super::construct::{can_be_interrupted, centre, metric, prototype, symbols};
 use super::error::notice;
 use super::rows::Rows;
 use super::sampling;
@@ -78,6 +78,7 @@ fn percent(rate: f64) -> String {
 
 /// lsbf_design(metric, near, capacity, dims, far, fpr, fnr, prefer, length, centre, alphabet, seed).
 fn design(call: &Call) -> Result<Datum> {
+    can_be_interrupted();
     let metric = metric(call, 0)?;
     let dims = call.int4(3);
     let spec = Spec {
@@ -106,6 +107,7 @@ pg_function!(lsbf_design, design);
 
 /// lsbf_design_for(relation, attribute, near, metric, far, fpr, fnr, prefer, capacity, sample, alphabet, seed).
 fn design_for(call: &Call) -> Result<Datum> {
+    can_be_interrupted();
     let missing = |name: &str| Error::parameter(format!("{name} must not be null"));
     let relation = call.arg(0).ok_or_else(|| missing("relation"))?;
     let attribute = call.text(1).ok_or_else(|| missing("attribute"))?;

@@ -10,6 +10,16 @@ use crate::filter::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
 use crate::limits;
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::OnceLock;
+
+/// Called between steps of a choice, which may take seconds: whoever can be interrupted sets it.
+pub static PAUSE: OnceLock<fn()> = OnceLock::new();
+
+fn pause() {
+    if let Some(pause) = PAUSE.get() {
+        pause();
+    }
+}
 
 /// What matters most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -133,6 +143,7 @@ struct Draft {
 
 impl Draft {
     fn new(params: Params, most: u32, tables: u32) -> Draft {
+        pause();
         let law = params.family.law();
         let is_closed = matches!(law, Family::Bits | Family::Symbols | Family::MinHash);
         let curve = (!is_closed).then(|| Curve::of(Shape::of(&params), most, tables));
@@ -404,6 +415,7 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
     };
     let tables = fixed.tables.map_or_else(|| TABLES.to_vec(), |tables| vec![tables]);
     for probes in probes {
+        pause();
         let hits = draft.hits(wish, probes);
         for &tables in &tables {
             let Some(votes) = most_votes(&hits, tables, fixed, fnr) else { continue };

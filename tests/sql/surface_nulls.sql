@@ -7,7 +7,7 @@ CREATE VIEW ours AS
 CREATE TABLE samples(type regtype, sample text);
 INSERT INTO samples VALUES ('lsbf', 'lsbf_new(capacity => 10, near => 0.1)'), ('bit', 'B''1'''), ('bit varying', 'B''1''::varbit'), ('bytea', '''\x00''::bytea'),
   ('real[]', 'ARRAY[1]::real[]'), ('double precision[]', 'ARRAY[1]::float8[]'), ('numeric[]', 'ARRAY[1.5]'), ('integer[]', 'ARRAY[1]'), ('bigint[]', 'ARRAY[1]::bigint[]'),
-  ('text[]', 'ARRAY[''a'']'), ('text', '''[1]''::text'), ('double precision', '1::float8'), ('bigint', '1::bigint'), ('cstring', '''x''::cstring');
+  ('text[]', 'ARRAY[''a'']'), ('text', '''[1]''::text'), ('double precision', '1::float8'), ('bigint', '1::bigint'), ('integer', '1'), ('cstring', '''x''::cstring');
 CREATE FUNCTION call_with_null(f name, types oidvector, at int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   arguments text;

@@ -67,9 +67,12 @@ fn tell(choices: &Choices, wish: &Wish, why: Option<String>) {
             rounded(wish.far)
         ),
     };
-    let hint = if choices.reached { None } else { why };
-    let hint = hint.unwrap_or_else(|| "raise fpr, fnr or far, or lower near".into());
-    notice(&message, &hint);
+    let hint = match (choices.reached, why) {
+        (true, _) => None,
+        (false, None) => Some("raise fpr, fnr or far, or lower near".to_string()),
+        (false, why) => why,
+    };
+    notice(&message, hint.as_deref());
 }
 
 fn percent(rate: f64) -> String {

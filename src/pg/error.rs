@@ -31,8 +31,11 @@ pub fn raise(error: Error) -> ! {
 }
 
 /// Tells something without raising an error.
-pub fn notice(message: &str, hint: &str) {
+pub fn notice(message: &str, hint: Option<&str>) {
     let code = PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION;
-    let report = pgrx::pg_sys::panic::ErrorReport::new(code, shown(message.into()), "pg_lsbf");
-    report.set_hint(shown(hint.into())).report(PgLogLevel::NOTICE);
+    let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, shown(message.into()), "pg_lsbf");
+    if let Some(hint) = hint {
+        report = report.set_hint(shown(hint.into()));
+    }
+    report.report(PgLogLevel::NOTICE);
 }

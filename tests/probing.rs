@@ -216,7 +216,7 @@ fn wish(prefer: Prefer) -> Wish {
         prefer,
         capacity: 20_000,
         dims: 384,
-        cases: vec![Case { length: 1.0, others }],
+        cases: vec![Case { is_stranger: true, length: 1.0, others }],
         directions: true,
         ..Wish::default()
     }

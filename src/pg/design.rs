@@ -145,11 +145,21 @@ fn design_for(call: &Call) -> Result<Datum> {
         _ => wish.far,
     };
     let wish = Wish { far, ..wish };
-    let study = sample::study(metric, &taken.rows, taken.population, near, wish.far, || {
+    let mut study = sample::study(metric, &taken.rows, taken.population, near, wish.far, || {
         pgrx::check_for_interrupts!();
     });
     let dims = taken.rows.dims() as u32;
     let capacity = call.int8(8).map_or(taken.population.ceil().max(1.0) as u64, |given| given as u64);
+    // Where many rows are where the centre is, directions from there tell nothing.
+    let as_length = match metric {
+        Metric::Cosine => (2.0 * near).sqrt(),
+        Metric::Hamming => near.sqrt(),
+        _ => near,
+    };
+    let is_spread = study.is_spread(as_length);
+    if metric == Metric::Cosine && !is_spread {
+        study.without_centre();
+    }
     let why = warning(&study, taken.rows.len(), &wish);
     let wish = Wish {
         capacity,
@@ -157,8 +167,8 @@ fn design_for(call: &Call) -> Result<Datum> {
         // Bit strings are hashed by their directions whatever their lengths: sampled bits tell less.
         directions: match metric {
             Metric::Cosine => true,
-            Metric::Hamming => !symbols,
-            _ => study.one_length,
+            Metric::Hamming => !symbols && is_spread,
+            _ => study.one_length && is_spread,
         },
         centre: study.centre,
         cases: study.cases,

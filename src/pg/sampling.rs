@@ -27,6 +27,7 @@ const BATCH: i64 = 256;
 pub struct Source {
     /// The column as an expression, the type it has, and what it is taken from.
     relation: Oid,
+    column: String,
     expression: String,
     type_: Oid,
     from: String,
@@ -74,7 +75,14 @@ impl Source {
                 pg_sys::VARCHAROID | pg_sys::BPCHAROID => (format!("{quoted}::pg_catalog.text"), pg_sys::TEXTOID),
                 _ => (format!("{quoted}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID),
             };
-            Ok(Source { relation, expression, type_, name: format!("{from}.{}", attribute), from })
+            Ok(Source {
+                relation,
+                column: owned(pg_sys::quote_identifier(column.as_ptr())),
+                expression,
+                type_,
+                name: format!("{from}.{}", attribute),
+                from,
+            })
         }
     }
 
@@ -94,7 +102,7 @@ impl Source {
         let wanted = wanted.unwrap_or(SAMPLE);
         in_range("sample", wanted.max(0) as u64, LEAST_ROWS as u64, MOST_ROWS)?;
         let spec = Spec { capacity: Some(10), near: Some(0.1), symbols, ..Spec::default() };
-        let reader = parameters(Kind::Dsbf, metric, &spec)?.0;
+        let reader = parameters(Kind::Lsbf, metric, &spec)?.0;
         let mut reservoir = Reservoir {
             rows: Rows::new(metric, symbols),
             most: wanted as usize,
@@ -120,8 +128,8 @@ impl Source {
             true => format!(" TABLESAMPLE pg_catalog.system ({}) REPEATABLE ({})", share * 100.0, seed % (1 << 31)),
             false => String::new(),
         };
-        let Source { expression, from, .. } = self;
-        let query = c_string(&format!("SELECT {expression} FROM {from}{sampled} WHERE {expression} IS NOT NULL"))?;
+        let Source { expression, column, from, .. } = self;
+        let query = c_string(&format!("SELECT {expression} FROM {from}{sampled} WHERE {column} IS NOT NULL"))?;
         let mut result = Ok(());
         // What a batch needs is given back after each.
         let mut memory = PgMemoryContexts::new("lsbf_design_for");
@@ -165,10 +173,14 @@ impl Source {
 
     /// The share of a table's pages that is read.
     fn share(&self) -> Result<f64> {
+        // SAFETY: a plain catalog lookup.
+        let kind = unsafe { pg_sys::get_rel_relkind(self.relation) } as u8;
+        if !matches!(kind, pg_sys::RELKIND_RELATION | pg_sys::RELKIND_MATVIEW) {
+            return Ok(1.0);
+        }
+        let number = self.relation.to_u32();
         let query = c_string(&format!(
-            "SELECT pg_catalog.pg_relation_size(oid) FROM pg_catalog.pg_class \
-             WHERE oid OPERATOR(pg_catalog.=) {} AND relkind IN ('r', 'm')",
-            self.relation.to_u32()
+            "SELECT pg_catalog.pg_table_size(pg_catalog.int8 '{number}'::pg_catalog.oid::pg_catalog.regclass)"
         ))?;
         // SAFETY: as above; the result is one number, or none.
         let size = unsafe {
@@ -235,11 +247,18 @@ impl Reservoir {
         }
         let vector = row()?;
         let bytes = Rows::row_bytes(&vector);
-        if at.is_none() && self.bytes + bytes > MOST_BYTES && self.rows.len() >= LEAST_ROWS {
+        // Empty sets, which documents without words are, have no distance: they are passed over.
+        if bytes == 0 && self.reader.metric == Metric::Jaccard {
+            self.seen -= 1;
+            return Ok(());
+        }
+        let freed = at.map_or(0, |at| self.rows.bytes_of(at));
+        if self.bytes + bytes > MOST_BYTES + freed && self.rows.len() >= LEAST_ROWS {
+            // There is no room for more, nor for a longer one.
             self.most = self.rows.len();
             return Ok(());
         }
-        self.bytes += if at.is_none() { bytes } else { 0 };
+        self.bytes = self.bytes + bytes - freed;
         self.rows.put(&self.reader, &vector, at)
     }
 }

@@ -46,10 +46,10 @@ impl Prefer {
     /// The rates that are aimed at where none are given: of rows at far that pass, and of rows at near that do not.
     fn rates(self) -> (f64, f64) {
         match self {
-            Prefer::Small => (0.135, 0.0145),
+            Prefer::Small => (0.135, 0.017),
             Prefer::Balanced => (0.05, 0.01),
             Prefer::Fast => (0.08, 0.01),
-            Prefer::Sharp => (0.008, 0.0125),
+            Prefer::Sharp => (0.0072, 0.0125),
         }
     }
 
@@ -57,10 +57,10 @@ impl Prefer {
     fn price(self, bytes: f64, cost: f64) -> f64 {
         let (bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => bytes + 0.1 * cost,
+            Prefer::Small => bytes + 0.35 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
             Prefer::Fast => 0.5 * bytes + cost,
-            Prefer::Sharp => bytes + 0.15 * cost,
+            Prefer::Sharp => bytes + 0.08 * cost,
         }
     }
 }
@@ -68,6 +68,8 @@ impl Prefer {
 /// A row as those that will be asked: how long it is, and which members it has around it.
 #[derive(Debug, Clone, Default)]
 pub struct Case {
+    /// Whether it has no member within far: how often strangers pass is told by these, where there are any.
+    pub is_stranger: bool,
     /// Its length, once the centre is subtracted; vectors of unit length for cosine. 0 where that has no meaning.
     pub length: f64,
     /// Members that are not near: distance, chord of the two directions (if directions are what is hashed), and how many.
@@ -119,6 +121,8 @@ pub struct Choices {
     pub reached: bool,
 }
 
+/// The least rate that may be wanted: less cannot be predicted.
+const LEAST_RATE: f64 = 0.000001;
 /// Choices that are shown, and those that are looked at more closely.
 const SHOWN: usize = 8;
 const LOOKED_AT: usize = 12;
@@ -126,14 +130,26 @@ const LOOKED_AT: usize = 12;
 const BITS_A_KEY: std::ops::RangeInclusive<u32> = 5..=32;
 /// Numbers of tables worth trying: more where keys are not tried in the order of their likelihood.
 const TABLES: [u32; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128];
+/// Tables of those that can try several keys.
+const MOST_TABLES: u32 = 32;
 /// Of rows that have no member within far, at most this share of the rate at far may pass.
 const STRANGERS: f64 = 0.2;
 /// The same of rows whose nearest member is so many times as far as far.
-const PASS_BEYOND: f64 = 0.06;
+const PASS_BEYOND: f64 = 0.055;
 const BEYOND: f64 = 1.4;
 /// The same of rows that meet only false positives of the lines, and the most that is allowed of these.
 const NOISE: f64 = 0.05;
 const MOST_NOISE: f64 = 1.5e-3;
+
+/// Chances that a table hits: by a member at near, by one at far, by any other, by one well beyond far.
+#[derive(Debug, Clone, Copy)]
+struct Hits {
+    is_stranger: bool,
+    near: f64,
+    far: f64,
+    others: f64,
+    beyond: f64,
+}
 
 /// A filter whose size and threshold are still to be found.
 struct Draft {
@@ -157,8 +173,8 @@ impl Draft {
         }
     }
 
-    /// Chances that a table hits, for each case: by a member at near, by one at far, by any other, by one well beyond far.
-    fn hits(&self, wish: &Wish, probes: u32) -> Vec<[f64; 4]> {
+    /// Chances that a table hits, for each case.
+    fn hits(&self, wish: &Wish, probes: u32) -> Vec<Hits> {
         let params = &self.params;
         let is_polytope = params.family.is_polytope();
         let of = |case: &Case| {
@@ -176,14 +192,27 @@ impl Draft {
             let squared = params.metric == Metric::Cosine || params.metric == Metric::Hamming && is_polytope;
             let beyond = if squared { BEYOND * BEYOND } else { BEYOND };
             let beyond = (beyond * wish.far).min(params.metric.largest());
-            [at(wish.near), at(wish.far), -libm::expm1(none), at(beyond)]
+            // What lies where the centre is has no direction.
+            let near = if is_polytope && case.length <= 0.0 { 0.0 } else { at(wish.near) };
+            let (far, others, beyond) = (at(wish.far), -libm::expm1(none), at(beyond));
+            Hits { is_stranger: case.is_stranger, near, far, others, beyond }
         };
         wish.cases.iter().map(of).collect()
     }
 }
 
-fn mean(hits: &[[f64; 4]], of: impl Fn(&[f64; 4]) -> f64) -> f64 {
+fn mean(hits: &[Hits], of: impl Fn(&Hits) -> f64) -> f64 {
     hits.iter().map(of).sum::<f64>() / hits.len() as f64
+}
+
+/// The same of strangers only, where there are any.
+fn mean_of_strangers(hits: &[Hits], of: impl Fn(&Hits) -> f64) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for hit in hits.iter().filter(|hit| hit.is_stranger) {
+        sum += of(hit);
+        count += 1.0;
+    }
+    if count > 0.0 { sum / count } else { mean(hits, of) }
 }
 
 /// The chance that one of three things happens.
@@ -192,12 +221,12 @@ fn either(a: f64, b: f64, c: f64) -> f64 {
 }
 
 /// Rates of a filter: (fpr, fnr, strangers), with `noise` the chance that a table hits by a false positive of its lines.
-fn rates(hits: &[[f64; 4]], tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
+fn rates(hits: &[Hits], tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
     let passes = |q: f64| at_least(tables, q, votes);
     (
-        mean(hits, |&[_, far, others, _]| passes(either(far, others, noise))),
-        mean(hits, |&[near, _, others, _]| below(tables, either(near, others, noise), votes)),
-        mean(hits, |&[_, _, others, _]| passes(either(0.0, others, noise))),
+        mean_of_strangers(hits, |hit| passes(either(hit.far, hit.others, noise))),
+        mean(hits, |hit| below(tables, either(hit.near, 0.0, noise), votes)),
+        mean_of_strangers(hits, |hit| passes(either(0.0, hit.others, noise))),
     )
 }
 
@@ -274,24 +303,31 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
             list.sort_by(|a, b| a.price.total_cmp(&b.price));
             list.truncate(LOOKED_AT);
             let list = refined(list, &closer, wish, &fixed, &lines, (fpr, fnr));
-            return Ok(Choices { list, fpr, fnr, reached: (fpr, fnr) == (wanted_fpr, wanted_fnr) });
+            let keeps = |best: &Choice| best.fpr <= wanted_fpr * 1.05 && best.fnr <= wanted_fnr * 1.05;
+            let reached = list.first().is_some_and(keeps);
+            return Ok(Choices { list, fpr, fnr, reached });
         }
-        let more = |rate: f64, times: f64| if rate * times < 0.9 { rate * times } else { 1.0 };
-        // Where even more would pass than not, rather more rows are missed.
-        if fpr < 0.5 || fnr >= 0.5 && fpr < 1.0 {
-            fpr = more(fpr, 1.5)
-        } else {
-            (fpr, fnr) = (wanted_fpr, more(fnr, 2.0))
+        // First more pass, then more are missed: some thirty steps at most.
+        let more = |rate: f64| if rate < 0.3 { rate * 2.5 } else { 1.0 };
+        match fpr < 0.5 || fnr >= 1.0 {
+            true => fpr = more(fpr),
+            false => fnr = more(fnr),
         }
     }
 }
 
-/// Some of many cases, evenly spread.
+/// Some of many cases, evenly spread over lengths: strangers, and some of the others.
 fn few(cases: &[Case], count: usize) -> Vec<Case> {
-    let mut sorted = cases.to_vec();
-    sorted.sort_by(|a, b| a.length.total_cmp(&b.length));
-    let step = sorted.len().div_ceil(count).max(1);
-    sorted.into_iter().skip(step / 2).step_by(step).collect()
+    let spread = |is_stranger: bool, count: usize| {
+        let mut some: Vec<&Case> = cases.iter().filter(|case| case.is_stranger == is_stranger).collect();
+        some.sort_by(|a, b| a.length.total_cmp(&b.length));
+        let step = some.len().div_ceil(count).max(1);
+        some.into_iter().skip(step / 2).step_by(step).cloned().collect::<Vec<Case>>()
+    };
+    // In proportion, but some of each.
+    let strangers = cases.iter().filter(|case| case.is_stranger).count();
+    let others = (count * (cases.len() - strangers)).div_ceil(cases.len().max(1));
+    [spread(true, count - others.min(count - 1)), spread(false, others.max(1))].concat()
 }
 
 /// Families and tuples worth trying.
@@ -383,7 +419,7 @@ fn tuples(shape: &Params, fixed: &Fixed, wish: &Wish) -> Vec<Draft> {
     while hashes <= limits::MAX_HASHES {
         let draft = draft(hashes);
         let hits = near(&draft);
-        let (found, strangers) = (mean(&hits, |hit| hit[0]), mean(&hits, |hit| hit[2]));
+        let (found, strangers) = (mean(&hits, |hit| hit.near), mean_of_strangers(&hits, |hit| hit.others));
         // Where every key is tried once, many tables make up for rare hits.
         if found < if most == 1 { 0.02 } else { 0.15 } {
             break;
@@ -413,7 +449,10 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
         None if is_minhash => vec![1],
         None => counts.flat_map(between).filter(|&count| count <= MOST_PROBES).collect(),
     };
-    let tables = fixed.tables.map_or_else(|| TABLES.to_vec(), |tables| vec![tables]);
+    // Many tables are for those that cannot try several keys.
+    let most = if is_minhash { limits::MAX_TABLES } else { MOST_TABLES };
+    let worth = || TABLES.into_iter().filter(|&tables| tables <= most).collect();
+    let tables: Vec<u32> = fixed.tables.map_or_else(worth, |tables| vec![tables]);
     for probes in probes {
         pause();
         let hits = draft.hits(wish, probes);
@@ -422,7 +461,7 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
             let keeps = |noise: f64| {
                 let (found_fpr, _, strangers) = rates(&hits, tables, votes, noise);
                 let by_noise = at_least(tables, noise, votes);
-                let beyond = mean(&hits, |hit| at_least(tables, either(hit[3], 0.0, noise), votes));
+                let beyond = mean_of_strangers(&hits, |hit| at_least(tables, either(hit.beyond, 0.0, noise), votes));
                 // Where rates cannot be kept, false positives of the lines should at least not add to them.
                 fpr >= 1.0 && (by_noise <= MOST_NOISE || fixed.bits.is_some() || fnr >= 1.0)
                     || found_fpr <= fpr
@@ -430,18 +469,16 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
                         && beyond <= fpr * PASS_BEYOND
                         && by_noise <= (fpr * NOISE).min(MOST_NOISE)
             };
-            for &Line { bits_a_key, hashes, rate } in lines.of(tables).iter() {
-                if !keeps(probing::noise(rate, probes)) {
-                    continue;
-                }
-                let probing = draft.params.probing.map(|probing| Probing { probes, ..probing });
-                let params = Params { tables, votes, bloom_hashes: hashes, probing, ..draft.params.clone() };
-                if let Some(choice) = finished(params, &hits, bits_a_key, rate, fixed, wish)
-                    && best.as_ref().is_none_or(|best| choice.price < best.price)
-                {
-                    best = Some(choice);
-                }
-                break;
+            // More bits err less.
+            let lines = lines.of(tables);
+            let first = lines.partition_point(|line| !keeps(probing::noise(line.rate, probes)));
+            let Some(&Line { bits_a_key, hashes, rate }) = lines.get(first) else { continue };
+            let probing = draft.params.probing.map(|probing| Probing { probes, ..probing });
+            let params = Params { tables, votes, bloom_hashes: hashes, probing, ..draft.params.clone() };
+            if let Some(choice) = finished(params, &hits, bits_a_key, rate, fixed, wish)
+                && best.as_ref().is_none_or(|best| choice.price < best.price)
+            {
+                best = Some(choice);
             }
         }
     }
@@ -449,14 +486,20 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
 }
 
 /// The most votes with which near rows are missed no more often than allowed; none where one is too many.
-fn most_votes(hits: &[[f64; 4]], tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
+fn most_votes(hits: &[Hits], tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
     if let Some(votes) = fixed.votes {
         return (votes <= tables)
             .then_some(votes)
-            .filter(|&votes| fixed.tables.is_some() || mean(hits, |hit| below(tables, hit[0], votes)) <= fnr);
+            .filter(|&votes| fixed.tables.is_some() || mean(hits, |hit| below(tables, hit.near, votes)) <= fnr);
     }
-    let keeps = |votes: u32| mean(hits, |hit| below(tables, hit[0], votes)) <= fnr;
-    (1..=tables).take_while(|&votes| keeps(votes)).last()
+    // More votes miss more.
+    let keeps = |votes: u32| mean(hits, |hit| below(tables, hit.near, votes)) <= fnr;
+    let (mut low, mut high) = (0, tables);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if keeps(middle) { low = middle } else { high = middle - 1 }
+    }
+    (low > 0).then_some(low)
 }
 
 /// The share of a key, the bits it sets and the false positive rate of its line.
@@ -501,14 +544,7 @@ impl Lines {
 }
 
 /// Completes a choice; none where it would be too large.
-fn finished(
-    params: Params,
-    hits: &[[f64; 4]],
-    bits_a_key: f64,
-    rate: f64,
-    fixed: &Fixed,
-    wish: &Wish,
-) -> Option<Choice> {
+fn finished(params: Params, hits: &[Hits], bits_a_key: f64, rate: f64, fixed: &Fixed, wish: &Wish) -> Option<Choice> {
     let tables = u64::from(params.tables);
     let lines = match fixed.bits {
         Some(bits) => (bits / tables).div_ceil(LINE),
@@ -546,7 +582,11 @@ fn refined(
     }
     found.sort_by(|a, b| a.price.total_cmp(&b.price));
     found.truncate(SHOWN);
-    found.iter().filter_map(|choice| judged(choice, all, fixed)).collect()
+    let mut judged: Vec<Choice> = found.iter().filter_map(|choice| judged(choice, all, fixed)).collect();
+    // What keeps the rates by all cases comes first.
+    let breaks = |choice: &Choice| choice.fpr > fpr * 1.05 || choice.fnr > fnr * 1.05;
+    judged.sort_by(|a, b| breaks(a).cmp(&breaks(b)).then(a.price.total_cmp(&b.price)));
+    judged
 }
 
 /// A choice with its rates by all cases and many tables.
@@ -585,7 +625,15 @@ pub fn wish(metric: Metric, spec: &Spec, dims: u32) -> Result<Wish> {
     // Directions without any relation are orthogonal.
     let others = vec![(unrelated, std::f64::consts::SQRT_2, capacity as f64)];
     let centre = spec.centre.clone().unwrap_or_default();
-    Ok(Wish { near, far, capacity, dims, centre, cases: vec![Case { length, others }], ..Wish::default() })
+    Ok(Wish {
+        near,
+        far,
+        capacity,
+        dims,
+        centre,
+        cases: vec![Case { is_stranger: true, length, others }],
+        ..Wish::default()
+    })
 }
 
 /// Checks what was said before anything is chosen; dims, or 0 where they are not known.
@@ -628,9 +676,9 @@ pub fn check(metric: Metric, spec: &Spec) -> Result<u32> {
 /// Checks the rates that are wanted.
 pub fn check_rates(wish: &Wish) -> Result<()> {
     for (name, rate) in [("fpr", wish.fpr), ("fnr", wish.fnr)] {
-        if let Some(rate) = rate.filter(|rate| !(*rate > 0.0 && *rate < 1.0)) {
+        if let Some(rate) = rate.filter(|rate| !(*rate >= LEAST_RATE && *rate < 1.0)) {
             return Err(Error::parameter(format!(
-                "{name} must be greater than 0 and less than 1, not {}",
+                "{name} must be at least {LEAST_RATE} and less than 1, not {}",
                 shown(rate)
             )));
         }

@@ -70,6 +70,16 @@ impl Rows {
         }
     }
 
+    /// Bytes that a row takes, as [`Rows::row_bytes`] counts them.
+    pub fn bytes_of(&self, at: usize) -> usize {
+        match self {
+            Rows::Reals { dims, .. } => dims * 4,
+            Rows::Bits { len, .. } => len.div_ceil(8) * 32,
+            Rows::Letters { len, .. } => len * 8,
+            Rows::Sets(sets) => sets[at].len() * 8,
+        }
+    }
+
     /// Takes a row, in place of another one where `at` says which.
     pub fn put(&mut self, params: &Params, vector: &Vector, at: Option<usize>) -> Result<()> {
         if let Some(parsed) = params.read_text(vector)? {
@@ -173,7 +183,7 @@ fn to_length_one(row: Vec<f32>) -> Result<Vec<f32>> {
 pub struct Study {
     /// The mean of all rows; empty where that has no meaning.
     pub centre: Vec<f32>,
-    /// Some of the rows as questions: those without another row within far, where there are any.
+    /// Some of the rows as questions.
     pub cases: Vec<Case>,
     /// Whether rows are of about one length once the centre is subtracted.
     pub one_length: bool,
@@ -226,9 +236,7 @@ struct Counter {
     /// Members a row of the sample stands for.
     weight: f64,
     largest: f64,
-    /// Questions with a member within far, and those without.
     cases: Vec<Case>,
-    strangers: Vec<Case>,
     within_near: usize,
     within_far: usize,
     distances: Vec<f64>,
@@ -272,8 +280,8 @@ impl Around {
         counter.within_far += usize::from(self.nearest <= counter.far);
         let filled = self.bins.iter().filter(|bin| bin.members > 0.0);
         let mean = |bin: &Bin| (bin.distance / bin.members, bin.chord / bin.members, bin.members * counter.weight);
-        let case = Case { length, others: filled.map(mean).collect() };
-        if self.nearest > counter.far { &mut counter.strangers } else { &mut counter.cases }.push(case);
+        let is_stranger = self.nearest > counter.far;
+        counter.cases.push(Case { is_stranger, length, others: filled.map(mean).collect() });
     }
 }
 
@@ -285,7 +293,6 @@ impl Counter {
             weight: population / rows.max(1) as f64,
             largest: metric.largest(),
             cases: Vec::new(),
-            strangers: Vec::new(),
             within_near: 0,
             within_far: 0,
             distances: Vec::new(),
@@ -293,9 +300,7 @@ impl Counter {
     }
 
     fn finish(mut self, centre: Vec<f32>, one_length: bool) -> Study {
-        let questions = (self.cases.len() + self.strangers.len()).max(1) as f64;
-        // Rows with a member within far should pass, or may; how often others do is told by those without.
-        let cases = if self.strangers.is_empty() { self.cases } else { self.strangers };
+        let questions = self.cases.len().max(1) as f64;
         self.distances.sort_by(f64::total_cmp);
         let median = self.distances.get(self.distances.len() / 2).copied().unwrap_or(self.largest);
         Study {
@@ -303,8 +308,27 @@ impl Counter {
             one_length,
             within_near: self.within_near as f64 / questions,
             within_far: self.within_far as f64 / questions,
-            cases,
+            cases: self.cases,
             median,
+        }
+    }
+}
+
+impl Study {
+    /// Whether nearly all rows are well away from the centre, seen from a distance of `near`.
+    pub fn is_spread(&self, near: f64) -> bool {
+        const WELL: f64 = 2.0;
+        let mut lengths: Vec<f64> = self.cases.iter().map(|case| case.length).collect();
+        lengths.sort_by(f64::total_cmp);
+        lengths.get(lengths.len() / 50).is_some_and(|&length| length >= WELL * near)
+    }
+
+    /// The same rows with their directions as they are, all of length one (cosine).
+    pub fn without_centre(&mut self) {
+        self.centre.clear();
+        for case in &mut self.cases {
+            case.length = 1.0;
+            case.others.iter_mut().for_each(|(distance, chord, _)| *chord = libm::sqrt(2.0 * *distance));
         }
     }
 }
@@ -487,7 +511,7 @@ mod tests {
         assert!((study.median - std::f64::consts::SQRT_2).abs() < 0.1, "{}", study.median);
         assert!((study.within_near - 0.2).abs() < 0.06, "{}", study.within_near);
         assert!((study.within_far - 0.2).abs() < 0.06);
-        for case in &study.cases {
+        for case in study.cases.iter().filter(|case| case.is_stranger) {
             assert!((case.length - 1.0).abs() < 0.2);
             let members: f64 = case.others.iter().map(|other| other.2).sum();
             assert!((4900.0..5000.0).contains(&members), "{members}");

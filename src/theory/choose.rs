@@ -57,7 +57,7 @@ impl Prefer {
     fn price(self, bytes: f64, cost: f64) -> f64 {
         let (bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => bytes + 0.35 * cost,
+            Prefer::Small => bytes + 0.2 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
             Prefer::Fast => 0.5 * bytes + cost,
             Prefer::Sharp => bytes + 0.08 * cost,
@@ -139,7 +139,7 @@ const PASS_BEYOND: f64 = 0.055;
 const BEYOND: f64 = 1.4;
 /// The same of rows that meet only false positives of the lines, and the most that is allowed of these.
 const NOISE: f64 = 0.05;
-const MOST_NOISE: f64 = 1.5e-3;
+const MOST_NOISE: f64 = 6e-4;
 
 /// Chances that a table hits: by a member at near, by one at far, by any other, by one well beyond far.
 #[derive(Debug, Clone, Copy)]

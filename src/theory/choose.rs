@@ -307,12 +307,12 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
             let reached = list.first().is_some_and(keeps);
             return Ok(Choices { list, fpr, fnr, reached });
         }
-        // First more pass, then more are missed: some thirty steps at most.
-        let more = |rate: f64| if rate < 0.3 { rate * 2.5 } else { 1.0 };
-        match fpr < 0.5 || fnr >= 1.0 {
-            true => fpr = more(fpr),
-            false => fnr = more(fnr),
-        }
+        // First more pass, then more are missed, at last anything goes: some thirty steps at most.
+        (fpr, fnr) = match (fpr < 0.5, fnr < 0.5) {
+            (true, _) => ((fpr * 2.5).min(0.6), fnr),
+            (false, true) => (fpr, (fnr * 2.5).min(0.6)),
+            (false, false) => (1.0, 1.0),
+        };
     }
 }
 

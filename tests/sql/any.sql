@@ -36,7 +36,7 @@ FROM filters WHERE name NOT LIKE 'cosine%' ORDER BY name;
 SELECT name, bool_and(whole = f) AS parts_make_the_whole, bool_and(f::text::lsbf = f AND f::bytea::lsbf = f) AS round_trip
 FROM filters JOIN (SELECT name, lsbf_union_agg(part) AS whole FROM (SELECT name, lsbf_agg(v, p) AS part FROM prototypes, members GROUP BY name, p, id % 3) parts GROUP BY name) w USING (name) GROUP BY name ORDER BY name;
 SELECT a.p | b.p FROM prototypes a, prototypes b WHERE (a.name, b.name) = ('polytope', 'centred');
-SELECT lsbf_new(match => 'any', capacity => 100, near => 1, width => 3, hashes => 4, tables => 3, probes => 4, votes => 2) | lsbf_new(match => 'any', capacity => 100, near => 1, width => 3, hashes => 4, tables => 3, probes => 5, votes => 2);
+SELECT lsbf_new(match => 'any', capacity => 100, near => 1, width => 3, hashes => 4, tables => 3, probes => 4, votes => 2, bits => 15360, bloom_hashes => 8) | lsbf_new(match => 'any', capacity => 100, near => 1, width => 3, hashes => 4, tables => 3, probes => 5, votes => 2, bits => 15360, bloom_hashes => 8);
 SELECT lsbf_new(match => 'any', capacity => 100, near => 1) | lsbf_new(capacity => 100, near => 1);
 
 -- bits, strings and sets

@@ -311,6 +311,7 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
         (fpr, fnr) = match (fpr < 0.5, fnr < 0.5) {
             (true, _) => ((fpr * 2.5).min(0.6), fnr),
             (false, true) => (fpr, (fnr * 2.5).min(0.6)),
+            (false, false) if fpr < 1.0 => (1.0, 0.999),
             (false, false) => (1.0, 1.0),
         };
     }

@@ -20,7 +20,7 @@ SELECT pg_describe_object(classid, objid, 0) FROM pg_depend d
   WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_lsbf') AND deptype = 'e'
     AND classid <> 'pg_cast'::regclass AND classid <> 'pg_opfamily'::regclass
     AND obj_description(objid, classid::regclass::text) IS NULL
-    AND NOT (classid = 'pg_type'::regclass AND objid = 'lsbf[]'::regtype)
+    AND NOT (classid = 'pg_type'::regclass AND objid IN ('lsbf[]'::regtype, 'lsbf_choice[]'::regtype))
   ORDER BY 1;
 
 -- It is trusted: whoever may create things in a database can create and drop it. A superuser can move it.

@@ -107,13 +107,7 @@ fi
 processor="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
 "$PYTHON" benches/documents/report.py "$data" "$out" "$processor"
 say "all figures: $out/documents.json"
-if [[ -n ${UPDATE:-} ]]; then
-  awk -v file="$out/documents.md" '
-    /<!-- end -->/ { skip = 0 }
-    !skip { print }
-    /<!-- table -->/ { print ""; while ((getline line < file) > 0) print line; print ""; skip = 1 }' docs/documents.md >"$data/documents.md"
-  cat "$data/documents.md" >docs/documents.md
-fi
+if [[ -n ${UPDATE:-} ]]; then update_page docs/documents.md "$out/documents.md"; fi
 if [[ -n ${PROFILE:-} ]]; then
   say "where a scan with the filter of 14 x 9 hashes spends its time"
   profile

@@ -119,13 +119,7 @@ psql_bench -At -v processor="$processor" -v data="$said" -f benches/server/json.
 } >"$out/bench.md"
 psql_bench -f benches/server/report.sql
 say "all figures: $out/bench.json"
-if [[ -n ${UPDATE:-} ]]; then
-  awk -v file="$out/bench.md" '
-    /<!-- end -->/ { skip = 0 }
-    !skip { print }
-    /<!-- table -->/ { print ""; while ((getline line < file) > 0) print line; print ""; skip = 1 }' docs/benchmarks.md >"$out/benchmarks.md"
-  cat "$out/benchmarks.md" >docs/benchmarks.md
-fi
+if [[ -n ${UPDATE:-} ]]; then update_page docs/benchmarks.md "$out/bench.md"; fi
 if [[ -n ${PROFILE:-} ]]; then
   name=$(server_query bench "SELECT name FROM filters ORDER BY name <> 'ilbf 16' LIMIT 1")
   say "where a scan with $name spends its time"

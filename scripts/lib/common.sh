@@ -70,3 +70,13 @@ cleanup() {
   [[ -n $WORK ]] && rm -rf "$WORK"
   exit "$EXIT_STATUS"
 }
+
+# update_page PAGE FILE: puts a file between the marks of a page of docs/.
+update_page() {
+  private_dir
+  awk -v file="$2" '
+    /<!-- end -->/ { skip = 0 }
+    !skip { print }
+    /<!-- table -->/ { print ""; while ((getline line < file) > 0) print line; print ""; skip = 1 }' "$1" >"$WORK/page.md"
+  cat "$WORK/page.md" >"$1"
+}

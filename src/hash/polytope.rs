@@ -102,6 +102,9 @@ impl Polytopes {
         }
         if self.metric == Metric::Cosine {
             projection::check_direction(&Vector::F32(x), y)?;
+            if !self.centre.is_empty() && !out.scale.is_finite() {
+                return Err(Error::data("vector is too small to be brought to length 1"));
+            }
         }
         self.centre(0..rotated, out);
         self.name_from(0, out)

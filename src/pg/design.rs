@@ -17,12 +17,13 @@ fn prefer(call: &Call, n: usize) -> Result<Prefer> {
     call.text(n).map_or(Ok(Prefer::default()), Prefer::parse)
 }
 
-/// The columns of a choice.
-fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> Vec<Option<Datum>> {
+/// The columns of a choice, as type lsbf_choice has them.
+const COLUMNS: usize = 15;
+fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMNS] {
     let p = &choice.params;
     let centre = if p.centre() == 0 { &[] } else { centre };
     let number = |value: u32| Some(call::int4(value));
-    vec![
+    [
         Some(prototype(p, dims, centre)),
         Some(float8(choice.bytes)),
         Some(float8(choice.fpr)),
@@ -46,7 +47,7 @@ fn answer(call: &Call, choices: &Choices, dims: u32, centre: &[f32]) -> Result<D
         return Err(Error::too_large(format!("no filter of at most {MAX_BYTES} bytes serves this purpose"))
             .with_hint("lower capacity: several filters can be asked instead of one"));
     }
-    let mut rows = Rows::new(call)?;
+    let mut rows = Rows::new(call, COLUMNS)?;
     choices.list.iter().for_each(|choice| rows.put(&columns(choice, dims, centre)));
     Ok(call.null())
 }

@@ -124,7 +124,7 @@ fn info(call: &Call) -> Result<Datum> {
 pg_function!(lsbf_info, info);
 
 /// A row of the type the function was declared with.
-pub fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
+fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
     let mut datums: Vec<Datum> = values.iter().map(|v| v.unwrap_or(Datum::null())).collect();
     let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
     // SAFETY: the descriptor comes from the declaration in sql/, which has one column for each value.

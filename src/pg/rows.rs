@@ -11,8 +11,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens the result of a function that was declared to return a table.
-    pub fn new(call: &Call) -> Result<Rows> {
+    /// Opens the result of a function that was declared to return rows of so many columns.
+    pub fn new(call: &Call, columns: usize) -> Result<Rows> {
         // SAFETY: a function that returns a set is called with a ReturnSetInfo, which says what the caller can take; what is
         // made here lives as long as the query, as the executor asks for.
         unsafe {
@@ -28,7 +28,7 @@ impl Rows {
             let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
             let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
             let class = pg_sys::get_call_result_type(call.0, std::ptr::null_mut(), &mut descriptor);
-            if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE {
+            if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE || (*descriptor).natts as usize != columns {
                 pg_sys::MemoryContextSwitchTo(context);
                 return Err(Error::parameter("function was declared with other columns"));
             }
@@ -47,9 +47,8 @@ impl Rows {
     pub fn put(&mut self, values: &[Option<Datum>]) {
         let mut datums: Vec<Datum> = values.iter().map(|v| v.unwrap_or(Datum::null())).collect();
         let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
-        // SAFETY: the descriptor was declared in sql/ with one column for each value.
+        // SAFETY: the descriptor has one column for each value, as was checked when the result was opened.
         unsafe {
-            assert_eq!((*self.descriptor).natts as usize, values.len());
             pg_sys::tuplestore_putvalues(self.store, self.descriptor, datums.as_mut_ptr(), nulls.as_mut_ptr());
         }
     }

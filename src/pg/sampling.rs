@@ -67,22 +67,14 @@ impl Source {
             }
             let given = pg_sys::getBaseType(pg_sys::get_atttype(relation, number));
             let quoted = owned(pg_sys::quote_identifier(column.as_ptr()));
-            let is_read = given == pg_sys::NUMERICARRAYOID || READ.contains(&given);
             // Vectors of other types, as pgvector's, are read as arrays.
             let (expression, type_) = match given {
-                given if is_read && given != pg_sys::NUMERICARRAYOID => (quoted, given),
+                given if READ.contains(&given) => (quoted.clone(), given),
                 pg_sys::NUMERICARRAYOID => (format!("{quoted}::pg_catalog.float8[]"), pg_sys::FLOAT8ARRAYOID),
                 pg_sys::VARCHAROID | pg_sys::BPCHAROID => (format!("{quoted}::pg_catalog.text"), pg_sys::TEXTOID),
                 _ => (format!("{quoted}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID),
             };
-            Ok(Source {
-                relation,
-                column: owned(pg_sys::quote_identifier(column.as_ptr())),
-                expression,
-                type_,
-                name: format!("{from}.{}", attribute),
-                from,
-            })
+            Ok(Source { relation, column: quoted, expression, type_, name: format!("{from}.{}", attribute), from })
         }
     }
 

@@ -24,6 +24,7 @@ INSERT INTO filters
   UNION ALL SELECT 'crowded lsbf', lsbf_agg(v, lsbf_new(dims => 16, capacity => 800000, near => 100, far => 500, overflow => 3)) FROM members
   UNION ALL SELECT 'ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1)) FROM members
   UNION ALL SELECT 'ilbf of large blooms', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, slots => 1024, blooms => 80001)) FROM members
+  UNION ALL SELECT 'any', lsbf_agg(v, lsbf_new(match => 'any', dims => 16, capacity => 100000, near => 0.1, length => 2800, tables => 4, hashes => 12, polytope => 16, probes => 30, votes => 2, bits => 8192000, bloom_hashes => 8, centre => array_fill(1, ARRAY[16])::real[])) FROM members
   UNION ALL SELECT 'aligned ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, blooms_aligned => true)) FROM members;
 -- The same, compressed: they cannot be read by parts.
 CREATE TABLE compressed (name text, f lsbf);

@@ -68,6 +68,7 @@ SELECT * FROM unnest(ARRAY[
   'match => ''any'', bloom_hashes => 15', 'match => ''any'', bits => 10', 'match => ''any'', far => 0.1', 'match => ''any'', width => -1', 'match => ''any'', metric => ''cosine'', width => 1'
 ]) a, LATERAL (SELECT expect_error(format('SELECT lsbf_new(capacity => 10, near => 0.5, %s)', a)) AS error) e;
 SELECT approx_member(f, array_fill(0::real, ARRAY[96])) FROM filters WHERE name = 'cosine';
+SELECT approx_member(f, array_fill(1e-42::real, ARRAY[96])) FROM filters WHERE name = 'cosine centred';
 SELECT approx_member(f, array_fill(0::real, ARRAY[96])) FROM filters WHERE name = 'polytope';
 SELECT approx_member(f, array_fill('NaN'::real, ARRAY[96])) FROM filters WHERE name = 'polytope';
 SELECT approx_member(f, array_fill('Infinity'::real, ARRAY[96])) FROM filters WHERE name = 'centred';

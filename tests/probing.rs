@@ -4,8 +4,9 @@ use pg_lsbf::filter::params::{Kind, Metric, Params};
 use pg_lsbf::filter::{Engine, Facts, Owned};
 use pg_lsbf::hash::rng::Stream;
 use pg_lsbf::theory;
-use pg_lsbf::theory::choose::{Case, Prefer, Wish, choices};
+use pg_lsbf::theory::choose::{Case, Choice, Prefer, Wish, choices};
 use pg_lsbf::theory::design::{Spec, parameters};
+use pg_lsbf::theory::sample::{Rows, study};
 use pg_lsbf::vector::Vector;
 
 const DIMS: usize = 128;
@@ -225,10 +226,10 @@ fn wish(prefer: Prefer) -> Wish {
 #[test]
 fn choices_keep_their_rates_and_their_preference() {
     let best = |prefer| {
-        let found = choices(Metric::L2, &Spec::default(), &wish(prefer)).unwrap();
+        let found = choices(Metric::L2, &Spec::default(), &wish(prefer), None).unwrap();
         assert!(found.reached && found.list.len() > 1, "{prefer:?}");
         assert!(
-            found.list.iter().all(|choice| choice.fpr <= found.fpr && choice.fnr <= found.fnr * 1.001),
+            found.list.iter().all(|choice| choice.fpr <= found.fpr * 1.05 && choice.fnr <= found.fnr * 1.001),
             "{prefer:?}"
         );
         found.list[0].clone()
@@ -240,15 +241,67 @@ fn choices_keep_their_rates_and_their_preference() {
     assert!(small.bytes < 14.0, "{}", small.bytes);
 }
 
+/// Members in clusters hide behind each other: a law of distances alone expects far more rows to meet them.
+#[test]
+fn how_often_rows_meet_is_taken_from_the_sample() {
+    let mut s = Stream::new(12, 0);
+    let mut around = |centre: &[f32], size: f32| {
+        let row: Vec<f32> = centre.iter().zip(direction(&mut s)).map(|(x, z)| x + size * z).collect();
+        let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
+        row.iter().map(|x| x / length).collect::<Vec<f32>>()
+    };
+    // Clusters of 100 all but equal members, 0.45 or so from some others, and from rows that ask.
+    let centres: Vec<Vec<f32>> = (0..60).map(|_| around(&[0.0; DIMS], 1.0)).collect();
+    let members: Vec<Vec<f32>> =
+        (0..6600).map(|i| around(&centres[i % 60], if i % 11 == 0 { 0.45 } else { 0.01 })).collect();
+    let askers: Vec<Vec<f32>> = (0..1200).map(|i| around(&centres[i % 60], 0.45)).collect();
+    let dummy = parameters(Kind::Dsbf, Metric::L2, &given(|s| s.near = Some(0.1))).unwrap().0;
+    let mut rows = Rows::new(Metric::L2, false);
+    members.iter().for_each(|row| rows.put(&dummy, &Vector::F32(row), None).unwrap());
+    let (near, far) = (0.05, 0.25);
+    let study = study(Metric::L2, &rows, 6600.0, near, far, || {});
+    let wish = Wish {
+        near,
+        far,
+        capacity: 6600,
+        dims: DIMS as u32,
+        cases: study.cases,
+        directions: true,
+        centre: study.centre.clone(),
+        ..Wish::default()
+    };
+    let spec = Spec {
+        tables: Some(6),
+        votes: Some(2),
+        hashes: Some(6),
+        polytope: Some(32),
+        probes: Some(10),
+        bits: Some(6600 * 6 * 32),
+        ..Spec::default()
+    };
+    let choose = |sample| choices(Metric::L2, &spec, &wish, sample).unwrap().list[0].clone();
+    let found = |choice: &Choice| {
+        let mut engine = Engine::centred(choice.params.clone(), DIMS as u32, study.centre.clone()).unwrap();
+        let mut filter = Owned::centred(&choice.params, DIMS as u32, &study.centre);
+        members.iter().for_each(|row| filter.add(&mut engine, &Vector::F32(row)).unwrap());
+        let passes = askers.iter().filter(|row| engine.member(&filter.image, &Vector::F32(row), 1.0).unwrap());
+        passes.count() as f64 / askers.len() as f64
+    };
+    let (plain, measured) = (choose(None), choose(Some(&rows)));
+    let ratio = |choice: &Choice| choice.strangers / found(choice);
+    assert!(ratio(&plain) > 2.0, "{} {}", plain.strangers, found(&plain));
+    assert!((0.5..2.0).contains(&ratio(&measured)), "{} {}", measured.strangers, found(&measured));
+}
+
 #[test]
 fn what_cannot_be_reached_is_told_with_the_best_there_is() {
     // Near and far are all but the same.
     let wish = Wish { far: 0.21, fpr: Some(0.001), fnr: Some(0.001), ..wish(Prefer::Balanced) };
-    let found = choices(Metric::L2, &Spec::default(), &wish).unwrap();
+    let found = choices(Metric::L2, &Spec::default(), &wish, None).unwrap();
     assert!(!found.reached && !found.list.is_empty());
     assert!(found.list[0].fpr > 0.001 || found.list[0].fnr > 0.001);
     for (fpr, fnr) in [(0.0, 0.1), (1.0, 0.1), (0.1, f64::NAN), (0.1, -1.0)] {
         let wish = Wish { fpr: Some(fpr), fnr: Some(fnr), ..wish.clone() };
-        assert!(choices(Metric::L2, &Spec::default(), &wish).is_err(), "{fpr} {fnr}");
+        assert!(choices(Metric::L2, &Spec::default(), &wish, None).is_err(), "{fpr} {fnr}");
     }
 }

@@ -103,7 +103,7 @@ fn design(call: &Call) -> Result<Datum> {
         prefer: prefer(call, 7)?,
         ..choose::wish(metric, &spec, dims)?
     };
-    let choices = choose::choices(metric, &spec, &wish)?;
+    let choices = choose::choices(metric, &spec, &wish, None)?;
     tell(&choices, &wish, None);
     answer(call, &choices, dims, &wish.centre)
 }
@@ -175,7 +175,7 @@ fn design_for(call: &Call) -> Result<Datum> {
         cases: study.cases,
         ..wish
     };
-    let choices = choose::choices(metric, &spec, &wish)?;
+    let choices = choose::choices(metric, &spec, &wish, Some(&taken.rows))?;
     tell(&choices, &wish, why);
     answer(call, &choices, dims, &wish.centre)
 }

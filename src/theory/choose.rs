@@ -1,9 +1,11 @@
 //! Choosing among filters with `match => 'any'`: from what is wanted, and from what is known of the data, to the filters
 //! that serve best.
 
+use super::crowd;
 use super::design::{Spec, choose_transform, count, family_of, whole};
 use super::probing::{self, Curve, Shape};
 use super::question_cost;
+use super::sample::Rows;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
@@ -46,21 +48,32 @@ impl Prefer {
     /// The rates that are aimed at where none are given: of rows at far that pass, and of rows at near that do not.
     fn rates(self) -> (f64, f64) {
         match self {
-            Prefer::Small => (0.135, 0.017),
+            Prefer::Small => (0.135, 0.018),
             Prefer::Balanced => (0.05, 0.01),
             Prefer::Fast => (0.08, 0.01),
-            Prefer::Sharp => (0.0072, 0.0125),
+            Prefer::Sharp => (0.006, 0.0135),
+        }
+    }
+
+    /// Of rows that have no member within far, no more than this share of the rate at far should pass.
+    fn strangers(self) -> f64 {
+        match self {
+            Prefer::Small => 0.05,
+            Prefer::Balanced | Prefer::Fast => 0.13,
+            Prefer::Sharp => 0.08,
         }
     }
 
     /// What is to be as low as can be.
     fn price(self, bytes: f64, cost: f64) -> f64 {
+        // From here on a byte weighs more.
+        let over = |most: f64| 4.0 * over(bytes, most);
         let (bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => bytes + 0.2 * cost,
+            Prefer::Small => 0.5 * bytes + over(11.9) + 0.4 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
             Prefer::Fast => 0.5 * bytes + cost,
-            Prefer::Sharp => bytes + 0.08 * cost,
+            Prefer::Sharp => 0.5 * bytes + over(23.7) + 0.1 * cost,
         }
     }
 }
@@ -126,29 +139,120 @@ const LEAST_RATE: f64 = 0.000001;
 /// Choices that are shown, and those that are looked at more closely.
 const SHOWN: usize = 8;
 const LOOKED_AT: usize = 12;
-/// Bits for a key worth trying.
-const BITS_A_KEY: std::ops::RangeInclusive<u32> = 5..=32;
+/// Bits for a key worth trying, in quarters.
+const QUARTERS_A_KEY: std::ops::RangeInclusive<u32> = 20..=128;
 /// Numbers of tables worth trying: more where keys are not tried in the order of their likelihood.
 const TABLES: [u32; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128];
 /// Tables of those that can try several keys.
 const MOST_TABLES: u32 = 32;
-/// Of rows that have no member within far, at most this share of the rate at far may pass.
-const STRANGERS: f64 = 0.2;
-/// The same of rows whose nearest member is so many times as far as far.
+/// How much it counts when more strangers pass than should.
+const STRANGERS: f64 = 0.6;
+/// Of rows whose nearest member is so many times as far as far, no more than so many times the rate at far should pass.
+const INSIDE: f64 = 0.8;
+const PASS_INSIDE: f64 = 4.0;
 const PASS_BEYOND: f64 = 0.055;
 const BEYOND: f64 = 1.4;
-/// The same of rows that meet only false positives of the lines, and the most that is allowed of these.
+/// Of rows that meet only false positives of the lines, at most this share of the rate at far may pass, and of all of them
+/// at most so many.
 const NOISE: f64 = 0.05;
-const MOST_NOISE: f64 = 6e-4;
+const MOST_NOISE: f64 = 1e-3;
 
-/// Chances that a table hits: by a member at near, by one at far, by any other, by one well beyond far.
-#[derive(Debug, Clone, Copy)]
+/// A chance that differs from case to case: some of its values, and the share of cases that have about each.
+#[derive(Debug, Clone)]
+struct Spread(Vec<(f64, f64)>);
+
+impl Spread {
+    /// Cases whose odds differ by less than this factor, as a logarithm, are taken together.
+    const STEP: f64 = 0.25;
+    /// From odds of e^-12 to e^12; what is beyond makes no difference.
+    const STEPS: usize = 97;
+
+    fn of(chances: impl Iterator<Item = f64>) -> Spread {
+        let mut steps = [(0.0, 0.0); Spread::STEPS];
+        let mut count = 0.0;
+        for chance in chances {
+            let middle = (Spread::STEPS / 2) as f64;
+            let step = libm::round(libm::log(chance / (1.0 - chance)) / Spread::STEP);
+            let (sum, cases) = &mut steps[(step.clamp(-middle, middle) + middle) as usize];
+            (*sum, *cases, count) = (*sum + chance, *cases + 1.0, count + 1.0);
+        }
+        let filled = steps.into_iter().filter(|step| step.1 > 0.0);
+        Spread(filled.map(|(sum, cases)| (sum / cases, cases / count)).collect())
+    }
+
+    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.0.iter().map(|&(chance, share)| share * of(chance)).sum()
+    }
+}
+
+/// Chances that a table hits.
+#[derive(Debug, Clone)]
 struct Hits {
-    is_stranger: bool,
-    near: f64,
-    far: f64,
-    others: f64,
-    beyond: f64,
+    /// By a member at near.
+    near: Spread,
+    /// By a member at far.
+    far: Spread,
+    /// By a member at far, or any other.
+    crowd: Spread,
+    /// By any other than a near one.
+    others: Spread,
+    /// By a member a little nearer than far, and by one well beyond.
+    inside: Spread,
+    beyond: Spread,
+}
+
+/// What is wanted, with the members around all cases on common distances.
+struct Known<'a> {
+    wish: &'a Wish,
+    /// How many times as often as by the law of distances tables are hit by others.
+    met: f64,
+    by_distance: Grid,
+    by_chord: Grid,
+}
+
+impl Known<'_> {
+    fn new(wish: &Wish) -> Known<'_> {
+        Known {
+            wish,
+            met: 1.0,
+            by_distance: Grid::new(&wish.cases, |other| other.0),
+            by_chord: Grid::new(&wish.cases, |other| other.1),
+        }
+    }
+}
+
+/// Members around cases: for each case, how many are at which of the distances.
+struct Grid {
+    distances: Vec<f64>,
+    cases: Vec<Vec<(usize, f64)>>,
+}
+
+impl Grid {
+    /// Distances to a doubling, and doublings.
+    const STEPS: f64 = 8.0;
+    const DOUBLINGS: f64 = 24.0;
+
+    fn new(cases: &[Case], of: impl Fn(&(f64, f64, f64)) -> f64) -> Grid {
+        // What is infinitely far is never met.
+        let met = |other: &&(f64, f64, f64)| of(other).is_finite();
+        let all = cases.iter().flat_map(|case| &case.others);
+        let largest = all.filter(met).map(&of).fold(f64::MIN_POSITIVE, f64::max);
+        let last = (Grid::STEPS * Grid::DOUBLINGS) as usize;
+        let place = |other: &(f64, f64, f64)| {
+            (libm::log2(of(other) / largest) * Grid::STEPS + last as f64).clamp(0.0, last as f64)
+        };
+        // Between two distances, members belong to both.
+        let shares = |other: &(f64, f64, f64)| {
+            let place = place(other);
+            let low = (place as usize).min(last - 1);
+            let share = place - low as f64;
+            [(low, other.2 * (1.0 - share)), (low + 1, other.2 * share)]
+        };
+        Grid {
+            distances: (0..=last).map(|at| largest * libm::exp2((at as f64 - last as f64) / Grid::STEPS)).collect(),
+            cases: cases.iter().map(|case| case.others.iter().filter(met).flat_map(shares).collect()).collect(),
+        }
+    }
 }
 
 /// A filter whose size and threshold are still to be found.
@@ -168,66 +272,67 @@ impl Draft {
 
     fn hit(&self, seen: f64, probes: u32) -> f64 {
         match &self.curve {
+            _ if !seen.is_finite() => 0.0,
             Some(curve) => curve.hit(seen, probes),
             None => probing::closed(&self.params, seen.min(1.0), probes),
         }
     }
 
-    /// Chances that a table hits, for each case.
-    fn hits(&self, wish: &Wish, probes: u32) -> Vec<Hits> {
-        let params = &self.params;
+    /// Chances that a table hits.
+    fn hits(&self, known: &Known, probes: u32) -> Hits {
+        let (params, wish) = (&self.params, known.wish);
         let is_polytope = params.family.is_polytope();
-        let of = |case: &Case| {
-            let length = if case.length > 0.0 { case.length } else { params.width };
-            let at = |distance: f64| self.hit(probing::seen_at(params, distance, length), probes);
-            let none: f64 = case
-                .others
-                .iter()
-                .map(|&(distance, chord, members)| {
-                    let seen = if is_polytope { chord } else { probing::seen(params, distance) };
-                    let hit = if seen.is_finite() { self.hit(seen, probes) } else { 0.0 };
-                    members * libm::log1p(-hit.min(1.0 - 1e-12))
-                })
-                .sum();
-            let squared = params.metric == Metric::Cosine || params.metric == Metric::Hamming && is_polytope;
-            let beyond = if squared { BEYOND * BEYOND } else { BEYOND };
-            let beyond = (beyond * wish.far).min(params.metric.largest());
-            // What lies where the centre is has no direction.
-            let near = if is_polytope && case.length <= 0.0 { 0.0 } else { at(wish.near) };
-            let (far, others, beyond) = (at(wish.far), -libm::expm1(none), at(beyond));
-            Hits { is_stranger: case.is_stranger, near, far, others, beyond }
+        let grid = if is_polytope { &known.by_chord } else { &known.by_distance };
+        // Chances that a member at each distance is not hit, as logarithms; the farthest of them are the commonest.
+        let missed = |&distance: &f64| {
+            let seen = if is_polytope { distance } else { probing::seen(params, distance) };
+            libm::log1p(-self.hit(seen, probes).min(1.0 - 1e-12))
         };
-        wish.cases.iter().map(of).collect()
+        let missed: Vec<f64> = grid.distances.iter().map(missed).collect();
+        let others: Vec<f64> = grid
+            .cases
+            .iter()
+            .map(|case| -libm::expm1(case.iter().map(|&(at, members)| members * missed[at]).sum()))
+            .map(|hit| (known.met * hit).min(1.0 - 1e-12))
+            .collect();
+        let at = |case: &Case, distance: f64| {
+            let length = if case.length > 0.0 { case.length } else { params.width };
+            self.hit(probing::seen_at(params, distance, length), probes)
+        };
+        let squared = params.metric == Metric::Cosine || params.metric == Metric::Hamming && is_polytope;
+        let times = |ratio: f64| (wish.far * if squared { ratio * ratio } else { ratio }).min(params.metric.largest());
+        let (inside, beyond) = (times(INSIDE), times(BEYOND));
+        // What lies where the centre is has no direction.
+        let near = |case: &Case| if is_polytope && case.length <= 0.0 { 0.0 } else { at(case, wish.near) };
+        // How often strangers pass is told by strangers, where there are any.
+        let any = wish.cases.iter().any(|case| case.is_stranger);
+        let strangers = || wish.cases.iter().zip(&others).filter(move |(case, _)| case.is_stranger || !any);
+        Hits {
+            near: Spread::of(wish.cases.iter().map(near)),
+            far: Spread::of(strangers().map(|(case, _)| at(case, wish.far))),
+            crowd: Spread::of(strangers().map(|(case, &others)| either(at(case, wish.far), others))),
+            others: Spread::of(strangers().map(|(_, &others)| others)),
+            inside: Spread::of(strangers().map(|(case, _)| at(case, inside))),
+            beyond: Spread::of(strangers().map(|(case, _)| at(case, beyond))),
+        }
     }
 }
 
-fn mean(hits: &[Hits], of: impl Fn(&Hits) -> f64) -> f64 {
-    hits.iter().map(of).sum::<f64>() / hits.len() as f64
+/// The chance that one of two things happens.
+fn either(a: f64, b: f64) -> f64 {
+    1.0 - (1.0 - a) * (1.0 - b)
 }
 
-/// The same of strangers only, where there are any.
-fn mean_of_strangers(hits: &[Hits], of: impl Fn(&Hits) -> f64) -> f64 {
-    let (mut sum, mut count) = (0.0, 0.0);
-    for hit in hits.iter().filter(|hit| hit.is_stranger) {
-        sum += of(hit);
-        count += 1.0;
-    }
-    if count > 0.0 { sum / count } else { mean(hits, of) }
-}
-
-/// The chance that one of three things happens.
-fn either(a: f64, b: f64, c: f64) -> f64 {
-    1.0 - (1.0 - a) * (1.0 - b) * (1.0 - c)
+/// How much a rate is higher than it should be, as a logarithm.
+fn over(rate: f64, most: f64) -> f64 {
+    libm::log(rate / most).max(0.0)
 }
 
 /// Rates of a filter: (fpr, fnr, strangers), with `noise` the chance that a table hits by a false positive of its lines.
-fn rates(hits: &[Hits], tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
-    let passes = |q: f64| at_least(tables, q, votes);
-    (
-        mean_of_strangers(hits, |hit| passes(either(hit.far, hit.others, noise))),
-        mean(hits, |hit| below(tables, either(hit.near, 0.0, noise), votes)),
-        mean_of_strangers(hits, |hit| passes(either(0.0, hit.others, noise))),
-    )
+fn rates(hits: &Hits, tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
+    let passes = |q: f64| at_least(tables, either(q, noise), votes);
+    let fnr = hits.near.mean(|q| below(tables, either(q, noise), votes));
+    (hits.crowd.mean(passes), fnr, hits.others.mean(passes))
 }
 
 /// P(Bin(n, q) >= k) by multiplication alone: tens of thousands are needed, for small n.
@@ -284,26 +389,30 @@ impl Fixed {
     }
 }
 
-/// The best filters for a wish.
-pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
+/// The best filters for a wish; with the rows that its cases were taken from, where there are any.
+pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) -> Result<Choices> {
     let fixed = Fixed::of(spec)?;
     let (default_fpr, default_fnr) = wish.prefer.rates();
     let (wanted_fpr, wanted_fnr) = (wish.fpr.unwrap_or(default_fpr), wish.fnr.unwrap_or(default_fnr));
     check_rates(wish)?;
-    let drafts = drafts(metric, spec, &fixed, wish)?;
+    let mut known = Known::new(wish);
+    let drafts = drafts(metric, spec, &fixed, &known)?;
     let lines = Lines::new(&fixed, wish.capacity);
-    let rough = Wish { cases: few(&wish.cases, 24), ..wish.clone() };
-    let closer = Wish { cases: few(&wish.cases, 64), ..wish.clone() };
     // Where the rates cannot be had, first more strangers are let in, then more rows missed.
     let (mut fpr, mut fnr) = (wanted_fpr, wanted_fnr);
     loop {
-        let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &rough, fpr, fnr, false));
+        let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &known, fpr, fnr, false));
         let mut list: Vec<Choice> = best.collect();
         if !list.is_empty() || fnr >= 1.0 && fpr >= 1.0 {
             list.sort_by(|a, b| a.price.total_cmp(&b.price));
             list.truncate(LOOKED_AT);
-            let list = refined(list, &closer, wish, &fixed, &lines, (fpr, fnr));
-            let keeps = |best: &Choice| best.fpr <= wanted_fpr * 1.05 && best.fnr <= wanted_fnr * 1.05;
+            if let (Some(best), Some(sample)) = (list.first(), sample) {
+                known.met = met(best, sample, &known);
+            }
+            let list = refined(list, &known, &fixed, &lines, (fpr, fnr));
+            // What was not asked for may be missed by a little more.
+            let slack = if wish.fpr.is_some() { 1.05 } else { 1.5 };
+            let keeps = |best: &Choice| best.fpr <= wanted_fpr * slack && best.fnr <= wanted_fnr * 1.05;
             let reached = list.first().is_some_and(keeps);
             return Ok(Choices { list, fpr, fnr, reached });
         }
@@ -317,22 +426,30 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish) -> Result<Choices> {
     }
 }
 
-/// Some of many cases, evenly spread over lengths: strangers, and some of the others.
-fn few(cases: &[Case], count: usize) -> Vec<Case> {
-    let spread = |is_stranger: bool, count: usize| {
-        let mut some: Vec<&Case> = cases.iter().filter(|case| case.is_stranger == is_stranger).collect();
-        some.sort_by(|a, b| a.length.total_cmp(&b.length));
-        let step = some.len().div_ceil(count).max(1);
-        some.into_iter().skip(step / 2).step_by(step).cloned().collect::<Vec<Case>>()
+/// How many times as often as by the law of distances tables are hit by others, for a filter and a sample of the members.
+fn met(best: &Choice, sample: &Rows, known: &Known) -> f64 {
+    /// So many hits are expected and found beforehand: a few by chance decide little.
+    const CAUTION: f64 = 4.0;
+    let cases = &known.wish.cases;
+    let Some(stranger) = cases.iter().find(|case| case.is_stranger) else { return 1.0 };
+    let found = crowd::met(&best.params, &known.wish.centre, sample, |case| cases[case].is_stranger, pause);
+    let Some(found) = found else { return 1.0 };
+    // The same cases, with the members of the sample only.
+    let all: f64 = stranger.others.iter().map(|other| other.2).sum();
+    let fewer = |case: &Case| {
+        let others =
+            case.others.iter().map(|&(distance, chord, members)| (distance, chord, members * found.members / all));
+        Case { others: others.collect(), ..case.clone() }
     };
-    // In proportion, but some of each.
-    let strangers = cases.iter().filter(|case| case.is_stranger).count();
-    let others = (count * (cases.len() - strangers)).div_ceil(cases.len().max(1));
-    [spread(true, count - others.min(count - 1)), spread(false, others.max(1))].concat()
+    let wish = Wish { cases: cases.iter().map(fewer).collect(), ..known.wish.clone() };
+    let draft = Draft::new(best.params.clone(), best.params.probes(), probing::TABLES);
+    let expected = draft.hits(&Known::new(&wish), best.params.probes()).others.mean(|q| q) * found.asked;
+    (found.hits + CAUTION) / (expected + CAUTION)
 }
 
 /// Families and tuples worth trying.
-fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec<Draft>> {
+fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, known: &Known) -> Result<Vec<Draft>> {
+    let wish = known.wish;
     let family = family_of(metric, spec.symbols)?;
     let base = shape(metric, family, spec, wish, 0.0);
     let directed = metric == Metric::Cosine
@@ -369,7 +486,7 @@ fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, wish: &Wish) -> Result<Vec
     for shape in &shapes {
         shape.validate()?;
     }
-    Ok(shapes.iter().flat_map(|shape| tuples(shape, fixed, wish)).collect())
+    Ok(shapes.iter().flat_map(|shape| tuples(shape, fixed, known)).collect())
 }
 
 /// The smallest filter of a family.
@@ -409,18 +526,17 @@ fn typical_length(cases: &[Case]) -> f64 {
 const MOST_PROBES: u32 = 512;
 
 /// A shape with numbers of hashes from where near ones begin to be missed to where all are.
-fn tuples(shape: &Params, fixed: &Fixed, wish: &Wish) -> Vec<Draft> {
+fn tuples(shape: &Params, fixed: &Fixed, known: &Known) -> Vec<Draft> {
     let most = if shape.family == Family::MinHash { 1 } else { fixed.probes.unwrap_or(MOST_PROBES) };
     let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, most, probing::FIRST_LOOK);
     if let Some(hashes) = fixed.hashes {
         return vec![draft(hashes)];
     }
-    let near = |draft: &Draft| draft.hits(&Wish { cases: few(&wish.cases, 8), ..wish.clone() }, most);
     let (mut list, mut last, mut hashes) = (Vec::new(), None, 1u32);
     while hashes <= limits::MAX_HASHES {
         let draft = draft(hashes);
-        let hits = near(&draft);
-        let (found, strangers) = (mean(&hits, |hit| hit.near), mean_of_strangers(&hits, |hit| hit.others));
+        let hits = draft.hits(known, most);
+        let (found, strangers) = (hits.near.mean(|q| q), hits.others.mean(|q| q));
         // Where every key is tried once, many tables make up for rare hits.
         if found < if most == 1 { 0.02 } else { 0.15 } {
             break;
@@ -440,11 +556,23 @@ fn tuples(shape: &Params, fixed: &Fixed, wish: &Wish) -> Vec<Draft> {
 }
 
 /// The best size and threshold of a draft that keeps the rates.
-fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, fnr: f64, fine: bool) -> Option<Choice> {
+fn best_of(
+    draft: &Draft,
+    fixed: &Fixed,
+    lines: &Lines,
+    known: &Known,
+    fpr: f64,
+    fnr: f64,
+    fine: bool,
+) -> Option<Choice> {
     let mut best: Option<Choice> = None;
     let is_minhash = draft.params.family == Family::MinHash;
     let counts = (0..).map(probing::count).take_while(|&count| count <= MOST_PROBES);
-    let between = |count: u32| if fine && count >= 4 { vec![count, count + count / 5] } else { vec![count] };
+    // Where it matters, twelfths in between.
+    let between = |count: u32| {
+        let steps = if fine && count >= 12 { 6 } else { 1 };
+        (0..steps).map(move |step| count + count * step / 12)
+    };
     let probes: Vec<u32> = match fixed.probes {
         Some(probes) => vec![probes],
         None if is_minhash => vec![1],
@@ -454,32 +582,45 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
     let most = if is_minhash { limits::MAX_TABLES } else { MOST_TABLES };
     let worth = || TABLES.into_iter().filter(|&tables| tables <= most).collect();
     let tables: Vec<u32> = fixed.tables.map_or_else(worth, |tables| vec![tables]);
+    // What is asked for is kept for rows with others around them; where nothing is asked for, that is worth its price or not.
+    let aim = |hits: &'_ Hits| if known.wish.fpr.is_some() { hits.crowd.clone() } else { hits.far.clone() };
     for probes in probes {
         pause();
-        let hits = draft.hits(wish, probes);
+        let hits = draft.hits(known, probes);
+        let aimed = aim(&hits);
         for &tables in &tables {
             let Some(votes) = most_votes(&hits, tables, fixed, fnr) else { continue };
             let keeps = |noise: f64| {
-                let (found_fpr, _, strangers) = rates(&hits, tables, votes, noise);
                 let by_noise = at_least(tables, noise, votes);
-                let beyond = mean_of_strangers(&hits, |hit| at_least(tables, either(hit.beyond, 0.0, noise), votes));
                 // Where rates cannot be kept, false positives of the lines should at least not add to them.
                 fpr >= 1.0 && (by_noise <= MOST_NOISE || fixed.bits.is_some() || fnr >= 1.0)
-                    || found_fpr <= fpr
-                        && strangers <= fpr * STRANGERS
-                        && beyond <= fpr * PASS_BEYOND
-                        && by_noise <= (fpr * NOISE).min(MOST_NOISE)
+                    || by_noise <= (fpr * NOISE).min(MOST_NOISE)
+                        && aimed.mean(|q| at_least(tables, either(q, noise), votes)) <= fpr
             };
-            // More bits err less.
+            // More bits err less. So many are taken that the rates are kept, and more while they are worth their price.
             let lines = lines.of(tables);
             let first = lines.partition_point(|line| !keeps(probing::noise(line.rate, probes)));
-            let Some(&Line { bits_a_key, hashes, rate }) = lines.get(first) else { continue };
-            let probing = draft.params.probing.map(|probing| Probing { probes, ..probing });
-            let params = Params { tables, votes, bloom_hashes: hashes, probing, ..draft.params.clone() };
-            if let Some(choice) = finished(params, &hits, bits_a_key, rate, fixed, wish)
-                && best.as_ref().is_none_or(|best| choice.price < best.price)
-            {
-                best = Some(choice);
+            let mut before = f64::INFINITY;
+            for line in &lines[first..] {
+                let probing = draft.params.probing.map(|probing| Probing { probes, ..probing });
+                let params = Params { tables, votes, bloom_hashes: line.hashes, probing, ..draft.params.clone() };
+                let Some(mut choice) = finished(params, &hits, line, fixed, known.wish) else { break };
+                let noise = probing::noise(line.rate, probes);
+                let passed = |spread: &Spread| spread.mean(|q| at_least(tables, either(q, noise), votes));
+                let (inside, beyond) = (passed(&hits.inside), passed(&hits.beyond));
+                let strangers = over(choice.strangers, fpr * known.wish.prefer.strangers());
+                choice.price += STRANGERS
+                    * (over(choice.fpr, fpr)
+                        + strangers
+                        + over(inside, fpr * PASS_INSIDE)
+                        + over(beyond, fpr * PASS_BEYOND));
+                if choice.price >= before {
+                    break;
+                }
+                before = choice.price;
+                if best.as_ref().is_none_or(|best| choice.price < best.price) {
+                    best = Some(choice);
+                }
             }
         }
     }
@@ -487,14 +628,12 @@ fn best_of(draft: &Draft, fixed: &Fixed, lines: &Lines, wish: &Wish, fpr: f64, f
 }
 
 /// The most votes with which near rows are missed no more often than allowed; none where one is too many.
-fn most_votes(hits: &[Hits], tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
+fn most_votes(hits: &Hits, tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
+    let keeps = |votes: u32| hits.near.mean(|q| below(tables, q, votes)) <= fnr;
     if let Some(votes) = fixed.votes {
-        return (votes <= tables)
-            .then_some(votes)
-            .filter(|&votes| fixed.tables.is_some() || mean(hits, |hit| below(tables, hit.near, votes)) <= fnr);
+        return (votes <= tables && (fixed.tables.is_some() || keeps(votes))).then_some(votes);
     }
     // More votes miss more.
-    let keeps = |votes: u32| mean(hits, |hit| below(tables, hit.near, votes)) <= fnr;
     let (mut low, mut high) = (0, tables);
     while low < high {
         let middle = (low + high).div_ceil(2);
@@ -532,7 +671,9 @@ impl Lines {
     fn new(fixed: &Fixed, capacity: u64) -> Lines {
         match fixed.bits {
             Some(bits) => Lines::Given(bits as f64 / capacity as f64, fixed.bloom_hashes),
-            None => Lines::Any(BITS_A_KEY.map(|bits| Line::new(f64::from(bits), fixed.bloom_hashes)).collect()),
+            None => Lines::Any(
+                QUARTERS_A_KEY.map(|quarters| Line::new(f64::from(quarters) / 4.0, fixed.bloom_hashes)).collect(),
+            ),
         }
     }
 
@@ -545,17 +686,17 @@ impl Lines {
 }
 
 /// Completes a choice; none where it would be too large.
-fn finished(params: Params, hits: &[Hits], bits_a_key: f64, rate: f64, fixed: &Fixed, wish: &Wish) -> Option<Choice> {
+fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, wish: &Wish) -> Option<Choice> {
     let tables = u64::from(params.tables);
     let lines = match fixed.bits {
         Some(bits) => (bits / tables).div_ceil(LINE),
-        None => (params.capacity as f64 * bits_a_key / LINE as f64).ceil() as u64,
+        None => (params.capacity as f64 * line.bits_a_key / LINE as f64).ceil() as u64,
     };
     let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
     choose_transform(&mut params, None, wish.dims).ok()?;
     params.validate().ok()?;
     crate::hash::check_expansion(&params, wish.dims).ok()?;
-    let (fpr, fnr, strangers) = rates(hits, params.tables, params.votes, probing::noise(rate, params.probes()));
+    let (fpr, fnr, strangers) = rates(hits, params.tables, params.votes, probing::noise(line.rate, params.probes()));
     let stored = header::encode_params(&params).len();
     let bytes = header::image_words(&params, stored, wish.dims, true) as f64 * 8.0 / params.capacity as f64;
     let cost = question_cost(&params, wish.dims, 1.0);
@@ -563,41 +704,28 @@ fn finished(params: Params, hits: &[Hits], bits_a_key: f64, rate: f64, fixed: &F
     Some(Choice { params, bytes, fpr, fnr, strangers, cost, price })
 }
 
-/// Looks at the choices more closely, with more tables and more cases: each is chosen again, among filters of its tuples.
-fn refined(
-    list: Vec<Choice>,
-    wish: &Wish,
-    all: &Wish,
-    fixed: &Fixed,
-    lines: &Lines,
-    (fpr, fnr): (f64, f64),
-) -> Vec<Choice> {
+/// Looks at the choices more closely, with more tables: each is chosen again, among filters of its tuples.
+fn refined(list: Vec<Choice>, known: &Known, fixed: &Fixed, lines: &Lines, (fpr, fnr): (f64, f64)) -> Vec<Choice> {
     let most = fixed.probes.unwrap_or(MOST_PROBES);
-    let draft = |choice: &Choice| Draft::new(choice.params.clone(), most, probing::TABLES);
-    let drafts: Vec<Draft> = list.iter().map(draft).collect();
-    let mut found: Vec<Choice> =
-        drafts.iter().filter_map(|draft| best_of(draft, fixed, lines, wish, fpr, fnr, true)).collect();
+    let drafts: Vec<Draft> =
+        list.iter().map(|choice| Draft::new(choice.params.clone(), most, probing::TABLES)).collect();
+    let best = drafts.iter().filter_map(|draft| best_of(draft, fixed, lines, known, fpr, fnr, true));
+    let mut found: Vec<Choice> = best.collect();
     if found.is_empty() {
         // What seemed to keep the rates does not quite; what it does is told.
-        found = list;
+        found = list.iter().zip(&drafts).filter_map(|(choice, draft)| judged(choice, draft, fixed, known)).collect();
     }
     found.sort_by(|a, b| a.price.total_cmp(&b.price));
     found.truncate(SHOWN);
-    let mut judged: Vec<Choice> = found.iter().filter_map(|choice| judged(choice, all, fixed)).collect();
-    // What keeps the rates by all cases comes first.
-    let breaks = |choice: &Choice| choice.fpr > fpr * 1.05 || choice.fnr > fnr * 1.05;
-    judged.sort_by(|a, b| breaks(a).cmp(&breaks(b)).then(a.price.total_cmp(&b.price)));
-    judged
+    found
 }
 
-/// A choice with its rates by all cases and many tables.
-fn judged(choice: &Choice, wish: &Wish, fixed: &Fixed) -> Option<Choice> {
+/// A choice with its rates by another draft of the same tuples.
+fn judged(choice: &Choice, draft: &Draft, fixed: &Fixed, known: &Known) -> Option<Choice> {
     let params = &choice.params;
     let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
-    let rate = probing::line_rate(keys, params.bloom_hashes);
-    let most = fixed.probes.unwrap_or(MOST_PROBES);
-    let draft = Draft::new(params.clone(), most, probing::TABLES);
-    finished(params.clone(), &draft.hits(wish, params.probes()), LINE as f64 / keys, rate, fixed, wish)
+    let line = Line::new(LINE as f64 / keys, Some(params.bloom_hashes));
+    finished(params.clone(), &draft.hits(known, params.probes()), &line, fixed, known.wish)
 }
 
 /// The distance from which rows should not pass where nothing is said: two and a half times as far as near; for shares of
@@ -606,8 +734,8 @@ pub fn default_far(metric: Metric, near: f64, typical: f64) -> f64 {
     const TIMES: f64 = 2.5;
     let far = match metric {
         Metric::L2 | Metric::L1 => near * TIMES,
-        // What lies aside of a vector at that distance has this angle.
-        Metric::Cosine => near * 5.2,
+        // The distance is half the square of that between vectors of length one.
+        Metric::Cosine => near * TIMES * TIMES,
         Metric::Hamming | Metric::Jaccard => libm::sqrt(near * typical).max(1.5 * near),
     };
     if far < 0.95 * metric.largest() { far } else { (near + metric.largest()) / 2.0 }
@@ -691,7 +819,7 @@ pub fn check_rates(wish: &Wish) -> Result<()> {
 pub fn parameters(metric: Metric, spec: &Spec) -> Result<(Params, u32)> {
     let dims = check(metric, spec)?;
     let wish = wish(metric, spec, dims)?;
-    let choice = choices(metric, spec, &wish)?.list.into_iter().next();
+    let choice = choices(metric, spec, &wish, None)?.list.into_iter().next();
     let Some(choice) = choice else {
         return Err(Error::parameter(format!(
             "no filter of these parameters fits near {}, far {} and {} members",

@@ -5,6 +5,7 @@ pub mod binomial;
 pub mod bloom;
 pub mod choose;
 pub mod collision;
+mod crowd;
 pub mod design;
 pub mod dsbf;
 pub mod ilbf;
@@ -62,7 +63,7 @@ pub fn question_cost(params: &Params, dims: u32, theta: f64) -> f64 {
             let scanned = f64::from(params.polytope()) * hashes / 32.0;
             // The fewer hashes, the more sets of alternatives get into each other's way.
             let crowd = 9.0 / f64::from(params.hashes);
-            let sets = 1.0 + crowd * crowd * libm::log2(probes + 1.0) / 6.5;
+            let sets = 1.0 + crowd * crowd * libm::log2(probes + 1.0) / 19.0;
             let walk = if probes > 1.0 { 90.0 } else { 3.0 };
             scanned + asked * (walk + probes * (1.8 + 0.5 * sets))
         }

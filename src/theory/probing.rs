@@ -157,6 +157,8 @@ pub struct Curve {
     tables: u32,
     most: u32,
     hits: [[f64; COUNTS]; DISTANCES],
+    /// The same as logarithms of odds, for what is between.
+    odds: [[f64; COUNTS]; DISTANCES],
 }
 
 type Pool = (Shape, Rc<Vec<Single>>);
@@ -290,7 +292,9 @@ impl Curve {
             let nearer = hits[i - 1];
             hits[i].iter_mut().zip(nearer).for_each(|(hit, nearer)| *hit = hit.min(nearer));
         }
-        Curve { shape, tables, most, hits }
+        let least = 0.5 / f64::from(tables);
+        let odds = hits.map(|hits| hits.map(|hit| libm::log((hit + least) / (1.0 - hit + least))));
+        Curve { shape, tables, most, hits, odds }
     }
 
     /// g at a distance as the family sees it.
@@ -313,8 +317,10 @@ impl Curve {
             let last = (0..=low).rev().find(|&i| self.hits[i][count] >= certain);
             return last.map_or(0.0, |last| self.tail(last, seen, count));
         }
+        // Between two distances, the logarithm of the odds is about a straight line.
         let share = place - low as f64;
-        self.hits[low][count] * (1.0 - share) + self.hits[low + 1][count] * share
+        let odds = self.odds[low][count] * (1.0 - share) + self.odds[low + 1][count] * share;
+        1.0 / (1.0 + libm::exp(-odds))
     }
 
     fn tail(&self, last: usize, seen: f64, at: usize) -> f64 {

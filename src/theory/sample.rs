@@ -80,6 +80,22 @@ impl Rows {
         }
     }
 
+    /// Shows a row.
+    pub fn show<T>(&self, at: usize, to: impl FnOnce(&Vector) -> T) -> T {
+        match self {
+            Rows::Reals { dims, values } => to(&Vector::F32(&values[at * dims..][..*dims])),
+            Rows::Bits { len, bytes } => {
+                let width = len.div_ceil(8);
+                to(&Vector::Bits { bytes: &bytes[at * width..][..width], len: *len })
+            }
+            Rows::Letters { len, letters } => {
+                let row: Vec<i32> = letters[at * len..][..*len].iter().map(|&letter| letter as i32).collect();
+                to(&Vector::Ints(&row))
+            }
+            Rows::Sets(sets) => to(&Vector::Hashed(&sets[at])),
+        }
+    }
+
     /// Takes a row, in place of another one where `at` says which.
     pub fn put(&mut self, params: &Params, vector: &Vector, at: Option<usize>) -> Result<()> {
         if let Some(parsed) = params.read_text(vector)? {
@@ -195,7 +211,7 @@ pub struct Study {
 }
 
 /// Rows that are taken for questions.
-const QUESTIONS: usize = 256;
+const QUESTIONS: usize = 512;
 /// Bins of distances, four to a doubling.
 const BINS: usize = 48;
 /// Lengths whose standard deviation is at most this share of their mean count as one.
@@ -255,6 +271,16 @@ struct Around {
     nearest: f64,
 }
 
+/// Whole quarters of a doubling in a ratio of at least 1: four times its logarithm, rounded down, but millions are needed.
+fn quarters(ratio: f64) -> usize {
+    const FRACTION: u64 = (1 << 52) - 1;
+    let bits = ratio.to_bits();
+    let doublings = (bits >> 52) as usize - 1023;
+    let rest = f64::from_bits(bits & FRACTION | 1.0f64.to_bits());
+    let edges = [1.189207115002721, std::f64::consts::SQRT_2, 1.681792830507429];
+    doublings * 4 + edges.into_iter().filter(|&edge| rest >= edge).count()
+}
+
 impl Around {
     fn new() -> Around {
         Around { bins: [Bin::default(); BINS], nearest: f64::INFINITY }
@@ -268,8 +294,7 @@ impl Around {
         if distance <= counter.far {
             return;
         }
-        let bin = libm::log2(distance / counter.far) * 4.0;
-        let bin = &mut self.bins[(bin as usize).min(BINS - 1)];
+        let bin = &mut self.bins[quarters(distance / counter.far).min(BINS - 1)];
         bin.distance += distance;
         bin.chord += chord;
         bin.members += 1.0;
@@ -333,8 +358,8 @@ impl Study {
     }
 }
 
-/// Questions, evenly spread over the rows.
-fn questions(rows: usize) -> Vec<usize> {
+/// The rows that are questions, in the order of the cases they become: evenly spread.
+pub fn questions(rows: usize) -> Vec<usize> {
     let count = rows.min(QUESTIONS);
     (0..count).map(|i| i * rows / count).collect()
 }
@@ -516,6 +541,17 @@ mod tests {
             let members: f64 = case.others.iter().map(|other| other.2).sum();
             assert!((4900.0..5000.0).contains(&members), "{members}");
             assert!(case.others.iter().all(|&(distance, chord, _)| (distance - chord).abs() < 0.2));
+        }
+    }
+
+    #[test]
+    fn quarters_are_logarithms_rounded_down() {
+        let mut s = Stream::new(2, 0);
+        assert_eq!([1.0, 1.1, 2.0, 4.0].map(quarters), [0, 0, 4, 8]);
+        assert!(quarters(f64::INFINITY) > BINS);
+        for _ in 0..1000 {
+            let ratio = libm::exp(9.0 * s.uniform());
+            assert_eq!(quarters(ratio), (4.0 * libm::log2(ratio)) as usize, "{ratio}");
         }
     }
 

@@ -103,7 +103,7 @@ pub fn params(kind: Kind, space: Space, capacity: i64, seed: i64) -> Params {
             Metric::L2 => (spec.hashes, spec.width) = (Some(8), Some(4.0 * near)),
             // Some Cauchy projections are large.
             Metric::L1 => (spec.hashes, spec.width) = (Some(5), Some(20.0 * near)),
-            Metric::Cosine => (spec.hashes, spec.polytope) = (Some(9), Some(16)),
+            Metric::Cosine => (spec.hashes, spec.polytope, spec.far) = (Some(9), Some(16), Some(near * 5.2)),
             Metric::Hamming => spec.hashes = Some(30),
             Metric::Jaccard => spec.hashes = Some(6),
         }

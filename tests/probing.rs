@@ -179,7 +179,14 @@ fn predicted_rates_are_those_that_are_measured() {
     for (world, metric, near, spec) in cases {
         let params = parameters(Kind::Probing, metric, &Spec { near: Some(near), ..spec }).unwrap().0;
         let squared = if metric == Metric::Cosine { 4.0 } else { 2.0 };
-        let distances = [(near, 1.0), (near * squared, 1.0), (near * 1.5, 1.4), (near * 0.5, 0.6)];
+        let distances = [
+            (near, 1.0),
+            (near * squared, 1.0),
+            (near * 1.5, 1.4),
+            (near * 0.5, 0.6),
+            (near * 2.0, 2.0),
+            (near * 4.0, 3.0),
+        ];
         for ((predicted, passed, trials), at) in accepted(&params, world, &distances).into_iter().zip(distances) {
             let found = passed / trials as f64;
             // Rates of few events are uncertain: four standard deviations, and Cauchy projections differ much by seed.

@@ -157,8 +157,8 @@ impl Walk {
     pub fn start(&mut self, hashes: usize, probes: usize, source: &impl Source) {
         let order = Order::of(source, hashes);
         // Some sets will be passed over.
-        let reached = (4 * probes + 32).min(order.sets.len() - 1);
-        self.list(hashes, usize::from(order.dearest[reached]) + 1, true, source);
+        let reached = (5 * probes + 32).min(order.sets.len() - 1);
+        self.list(hashes, (usize::from(order.dearest[reached]) + 1).min(5 * hashes), true, source);
         if self.sets.is_empty() {
             self.sets.resize(NAMED, (0, 0));
             self.sets[0] = (0, ALWAYS);
@@ -211,15 +211,19 @@ impl Walk {
                 break;
             }
             let Walk { sets, singles, words, .. } = self;
-            let Some(sets) = sets.as_mut_array::<NAMED>() else { break };
-            for (at, set) in (from as u16..).zip(&order.sets[from..to]) {
+            let sets = &mut sets[..NAMED];
+            for (i, set) in order.sets[from..to].iter().enumerate() {
+                // SAFETY: what is named by 16 bits is among the sets; a set's alternative is below SINGLES (`Order::new`);
+                // there are at most AT_ONCE sets in a block, and no more words than sets.
+                let (sets, singles, words) = unsafe {
+                    (sets.as_mut_ptr(), singles.get_unchecked(usize::from(set.single)), words.get_unchecked_mut(count))
+                };
+                // SAFETY: as above; `from + i` is below the number of sets of an order, so below NAMED.
+                let (rest, own) = unsafe { (*sets.add(usize::from(set.rest)), &mut *sets.add(from + i)) };
                 // Sets of which an alternative is missing take all hashes, and so do all made from them.
-                let (rest, taken) = sets[usize::from(set.rest)];
-                let (single, hash) = singles[usize::from(set.single) % SINGLES];
-                let word = rest ^ single;
-                let free = taken & hash == 0;
-                sets[usize::from(at)] = (word, if free { taken | hash } else { MISSING });
-                words[count % AT_ONCE] = word;
+                let free = rest.1 & singles.1 == 0;
+                *words = rest.0 ^ singles.0;
+                *own = (*words, if free { rest.1 | singles.1 } else { MISSING });
                 count += usize::from(free);
             }
             self.tried = to;

@@ -13,7 +13,7 @@ pub enum Unit {
 
 impl Unit {
     pub fn parse(name: &str) -> Result<Unit> {
-        match name {
+        match name.to_ascii_lowercase().as_str() {
             "character" => Ok(Unit::Characters),
             "word" => Ok(Unit::Words),
             _ => {

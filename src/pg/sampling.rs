@@ -1,7 +1,7 @@
 //! Rows of a table, taken at random with the rights of the caller, in bounded memory.
 
 use super::input::of_type;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::filter::params::{Kind, Metric, Params, in_range};
 use crate::hash::rng::Stream;
 use crate::theory::design::{Spec, parameters};
@@ -63,7 +63,7 @@ impl Source {
             let from = owned(pg_sys::quote_qualified_identifier(schema, name));
             let number = pg_sys::get_attnum(relation, column.as_ptr());
             if number == pg_sys::InvalidAttrNumber as i16 {
-                return Err(Error::parameter(format!("relation {from} has no column \"{attribute}\"")));
+                return Err(Error::new(Code::NoColumn, format!("relation {from} has no column \"{attribute}\"")));
             }
             let given = pg_sys::getBaseType(pg_sys::get_atttype(relation, number));
             let quoted = owned(pg_sys::quote_identifier(column.as_ptr()));

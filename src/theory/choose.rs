@@ -58,7 +58,7 @@ impl Prefer {
     /// Of rows that have no member within far, no more than this share of the rate at far should pass.
     fn strangers(self) -> f64 {
         match self {
-            Prefer::Small => 0.05,
+            Prefer::Small => 0.035,
             Prefer::Balanced | Prefer::Fast => 0.13,
             Prefer::Sharp => 0.08,
         }
@@ -70,7 +70,7 @@ impl Prefer {
         let over = |most: f64| 4.0 * over(bytes, most);
         let (bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => 0.5 * bytes + over(11.9) + 0.4 * cost,
+            Prefer::Small => 0.25 * bytes + over(11.9) + 0.4 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
             Prefer::Fast => 0.5 * bytes + cost,
             Prefer::Sharp => 0.5 * bytes + over(23.7) + 0.1 * cost,
@@ -599,13 +599,13 @@ fn best_of(
             };
             // More bits err less. So many are taken that the rates are kept, and more while they are worth their price.
             let lines = lines.of(tables);
-            let first = lines.partition_point(|line| !keeps(probing::noise(line.rate, probes)));
+            let first = lines.partition_point(|line| !keeps(probing::noise(line.rate, f64::from(probes))));
             let mut before = f64::INFINITY;
             for line in &lines[first..] {
                 let probing = draft.params.probing.map(|probing| Probing { probes, ..probing });
                 let params = Params { tables, votes, bloom_hashes: line.hashes, probing, ..draft.params.clone() };
                 let Some(mut choice) = finished(params, &hits, line, fixed, known.wish) else { break };
-                let noise = probing::noise(line.rate, probes);
+                let noise = probing::noise(line.rate, f64::from(probes));
                 let passed = |spread: &Spread| spread.mean(|q| at_least(tables, either(q, noise), votes));
                 let (inside, beyond) = (passed(&hits.inside), passed(&hits.beyond));
                 let strangers = over(choice.strangers, fpr * known.wish.prefer.strangers());
@@ -696,7 +696,8 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, wish: &Wish
     choose_transform(&mut params, None, wish.dims).ok()?;
     params.validate().ok()?;
     crate::hash::check_expansion(&params, wish.dims).ok()?;
-    let (fpr, fnr, strangers) = rates(hits, params.tables, params.votes, probing::noise(line.rate, params.probes()));
+    let (fpr, fnr, strangers) =
+        rates(hits, params.tables, params.votes, probing::noise(line.rate, f64::from(params.probes())));
     let stored = header::encode_params(&params).len();
     let bytes = header::image_words(&params, stored, wish.dims, true) as f64 * 8.0 / params.capacity as f64;
     let cost = question_cost(&params, wish.dims, 1.0);

@@ -31,6 +31,8 @@ pub const FIRST_LOOK: u32 = 2000;
 /// Keys walked for an estimate, all tables together, and tables at least.
 const MOST_WALKED: u32 = 1_600_000;
 const LEAST_TABLES: u32 = 400;
+/// Tables whose walks show how many keys there are.
+const WALKED_OUT: u32 = 32;
 
 /// The `i`-th distance.
 fn distance(i: usize) -> f64 {
@@ -156,6 +158,8 @@ pub struct Curve {
     shape: Shape,
     tables: u32,
     most: u32,
+    /// Keys that a walk to `most` of them really gives, on average: it may run dry.
+    keys: f64,
     hits: [[f64; COUNTS]; DISTANCES],
     /// The same as logarithms of odds, for what is between.
     odds: [[f64; COUNTS]; DISTANCES],
@@ -248,9 +252,10 @@ impl Curve {
         let mut s = Stream::new(2007, 1);
         let mut walk = Walk::default();
         let mut found = [[0u32; COUNTS]; DISTANCES];
+        let mut given = 0;
         let last = (0..COUNTS).find(|&i| count(i) >= most).unwrap_or(COUNTS - 1);
         let probes = count(last) as usize - 1;
-        for _ in 0..tables {
+        for number in 0..tables {
             let table: Vec<&Single> = (0..shape.hashes).map(|_| &pool[s.below(POOL as u64) as usize]).collect();
             let top = table.iter().fold(0.0f32, |top, single| top.max(single.top));
             let drawn = Drawn { table, unit: 1.0 / top, cheapest: RefCell::default() };
@@ -264,7 +269,9 @@ impl Curve {
                 }
             }
             let (mut tried, mut missing) = (0, keys.len());
-            while tried < probes && missing > 0 {
+            // Some walks are gone to their end.
+            let to_the_end = number < WALKED_OUT;
+            while tried < probes && (missing > 0 || to_the_end) {
                 let words = walk.next(drawn.table.len(), probes - tried, &drawn);
                 if words.is_empty() {
                     break;
@@ -277,6 +284,7 @@ impl Curve {
                     }
                 }
             }
+            given += if to_the_end { tried + 1 } else { 0 };
             let found_by = |word: u64| match word {
                 0 => 0,
                 _ => keys.iter().find(|key| key.0 == word).map_or(NONE, |key| key.1),
@@ -294,7 +302,7 @@ impl Curve {
         }
         let least = 0.5 / f64::from(tables);
         let odds = hits.map(|hits| hits.map(|hit| libm::log((hit + least) / (1.0 - hit + least))));
-        Curve { shape, tables, most, hits, odds }
+        Curve { shape, tables, most, keys: given as f64 / f64::from(WALKED_OUT.min(tables)), hits, odds }
     }
 
     /// g at a distance as the family sees it.
@@ -378,6 +386,15 @@ pub fn hit(params: &Params, distance: f64, probes: u32) -> f64 {
     hit_by(params, distance, probes, probes, TABLES)
 }
 
+/// Keys that are really tried.
+fn tried(params: &Params, probes: u32) -> f64 {
+    match params.family.law() {
+        Family::MinHash => 1.0,
+        Family::Bits | Family::Symbols => f64::from(probes),
+        _ => Curve::of(Shape::of(params), probes, TABLES).keys.min(f64::from(probes)),
+    }
+}
+
 fn hit_by(params: &Params, distance: f64, probes: u32, most: u32, tables: u32) -> f64 {
     let seen = seen(params, distance.min(params.metric.largest()));
     match params.family.law() {
@@ -439,8 +456,8 @@ pub fn line_rate(keys: f64, hashes: u32) -> f64 {
 }
 
 /// The chance that some of so many probes meet a false positive.
-pub fn noise(rate: f64, probes: u32) -> f64 {
-    -libm::expm1(f64::from(probes) * libm::log1p(-rate.min(1.0 - 1e-15)))
+pub fn noise(rate: f64, probes: f64) -> f64 {
+    -libm::expm1(probes * libm::log1p(-rate.min(1.0 - 1e-15)))
 }
 
 /// The chance that one unrelated member has one of the first keys of a query.
@@ -462,7 +479,7 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let probes = probes(params, theta);
     let keys = line_keys(facts.fill, params.bloom_hashes);
     let members = facts.members as f64;
-    let noise = noise(line_rate(keys, params.bloom_hashes), probes);
+    let noise = noise(line_rate(keys, params.bloom_hashes), tried(params, probes));
     let distinct = keys * (params.partition() / LINE) as f64;
     let others = -libm::expm1(-members * chance(params, probes));
     let others = others.max(collision::crowding(distinct, members));

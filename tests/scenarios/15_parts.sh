@@ -84,7 +84,8 @@ for name in $(query "SELECT replace(name, ' ', '_') FROM filters WHERE name <> '
   once=$(query "SELECT buffers('SELECT approx_member(f, v) FROM filters, (SELECT * FROM asked LIMIT 1) a WHERE name = ''$name''')")
   assert_at_most "$name: one question reads $once buffers, the whole filter $whole" "$((once * 4))" "$whole"
   twice=$(query "SELECT buffers('SELECT approx_member(f, v) FROM filters, (SELECT * FROM asked LIMIT 2) a WHERE name = ''$name''')")
-  assert_at_most "$name: two questions read it whole ($twice)" "$whole" "$twice"
+  # The front of a filter with a centre is read in another way.
+  assert_at_most "$name: two questions read it whole, but for a few buffers ($twice)" "$whole" "$((twice + 10))"
   many=$(query "SELECT buffers('SELECT approx_member(f, v) FROM filters, asked WHERE name = ''$name''')")
   assert_at_most "$name: 500 questions read no more than two ($many)" "$many" "$((twice + 50))"
 done

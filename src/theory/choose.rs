@@ -204,6 +204,9 @@ struct Hits {
 /// What is wanted, with the members around all cases on common distances.
 struct Known<'a> {
     wish: &'a Wish,
+    /// Whether the rate at far is to be kept for rows with others around them. Where nothing was asked for, and a sample
+    /// tells by chance how many others there are, that is worth its price or not.
+    strict: bool,
     /// How many times as often as by the law of distances tables are hit by others.
     met: f64,
     by_distance: Grid,
@@ -214,6 +217,7 @@ impl Known<'_> {
     fn new(wish: &Wish) -> Known<'_> {
         Known {
             wish,
+            strict: true,
             met: 1.0,
             by_distance: Grid::new(&wish.cases, |other| other.0),
             by_chord: Grid::new(&wish.cases, |other| other.1),
@@ -395,7 +399,7 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
     let (default_fpr, default_fnr) = wish.prefer.rates();
     let (wanted_fpr, wanted_fnr) = (wish.fpr.unwrap_or(default_fpr), wish.fnr.unwrap_or(default_fnr));
     check_rates(wish)?;
-    let mut known = Known::new(wish);
+    let mut known = Known { strict: wish.fpr.is_some() || sample.is_none(), ..Known::new(wish) };
     let drafts = drafts(metric, spec, &fixed, &known)?;
     let lines = Lines::new(&fixed, wish.capacity);
     // Where the rates cannot be had, first more strangers are let in, then more rows missed.
@@ -411,7 +415,7 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
             }
             let list = refined(list, &known, &fixed, &lines, (fpr, fnr));
             // What was not asked for may be missed by a little more.
-            let slack = if wish.fpr.is_some() { 1.05 } else { 1.5 };
+            let slack = if known.strict { 1.05 } else { 1.5 };
             let keeps = |best: &Choice| best.fpr <= wanted_fpr * slack && best.fnr <= wanted_fnr * 1.05;
             let reached = list.first().is_some_and(keeps);
             return Ok(Choices { list, fpr, fnr, reached });
@@ -582,12 +586,10 @@ fn best_of(
     let most = if is_minhash { limits::MAX_TABLES } else { MOST_TABLES };
     let worth = || TABLES.into_iter().filter(|&tables| tables <= most).collect();
     let tables: Vec<u32> = fixed.tables.map_or_else(worth, |tables| vec![tables]);
-    // What is asked for is kept for rows with others around them; where nothing is asked for, that is worth its price or not.
-    let aim = |hits: &'_ Hits| if known.wish.fpr.is_some() { hits.crowd.clone() } else { hits.far.clone() };
     for probes in probes {
         pause();
         let hits = draft.hits(known, probes);
-        let aimed = aim(&hits);
+        let aimed = if known.strict { &hits.crowd } else { &hits.far };
         for &tables in &tables {
             let Some(votes) = most_votes(&hits, tables, fixed, fnr) else { continue };
             let keeps = |noise: f64| {

@@ -257,6 +257,13 @@ CREATE FUNCTION lsbf_fpr(filter lsbf, theta double precision DEFAULT 1) RETURNS 
     AS 'MODULE_PATHNAME', 'lsbf_fpr' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION lsbf_fnr(filter lsbf, distance double precision, theta double precision DEFAULT 1) RETURNS double precision
     AS 'MODULE_PATHNAME', 'lsbf_fnr' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION lsbf_curve(
+    filter lsbf, theta double precision DEFAULT 1, upto double precision DEFAULT NULL, points integer DEFAULT 50,
+    OUT distance double precision, OUT passed double precision
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'lsbf_curve' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 51;
+CREATE FUNCTION lsbf_explain(lsbf) RETURNS text
+    AS 'MODULE_PATHNAME', 'lsbf_explain' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION lsbf_overlap(lsbf, lsbf) RETURNS double precision
     AS 'MODULE_PATHNAME', 'lsbf_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 
@@ -265,6 +272,8 @@ COMMENT ON FUNCTION lsbf_kind(lsbf) IS 'dsbf, lsbf or ilbf';
 COMMENT ON FUNCTION lsbf_members(lsbf) IS 'estimated number of distinct members (standard error 3.3 %)';
 COMMENT ON FUNCTION lsbf_fpr(lsbf, double precision) IS 'predicted share of vectors at distance far from all members that pass';
 COMMENT ON FUNCTION lsbf_fnr(lsbf, double precision, double precision) IS 'predicted share of vectors at this distance from a member that do not pass';
+COMMENT ON FUNCTION lsbf_curve(lsbf, double precision, double precision, integer) IS 'predicted share of vectors that pass, against the distance of the nearest member';
+COMMENT ON FUNCTION lsbf_explain(lsbf) IS 'what a filter can and cannot answer, in plain words';
 COMMENT ON FUNCTION lsbf_overlap(lsbf, lsbf) IS 'estimated share of members two filters have in common';
 
 -- aggregates

@@ -1,6 +1,7 @@
 //! What a filter says about itself.
 
 use super::call::{self, Call, float8, int8, pg_function};
+use super::rows::Rows;
 use super::stored;
 use crate::error::{Error, Result};
 use crate::filter::count;
@@ -8,6 +9,7 @@ use crate::filter::header::{self, View};
 use crate::filter::params::{Family, Kind, check_theta, shown};
 use crate::filter::sketch;
 use crate::filter::{self, Facts, check_alike, dsbf};
+use crate::theory::explain::explain;
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
 
@@ -62,6 +64,35 @@ pg_function!(lsbf_fnr, |call| {
     let facts = facts(call, 0)?;
     Ok(float8(1.0 - acceptance(&facts, distance, theta(call, 2, &facts)?)))
 });
+
+pg_function!(lsbf_explain, |call| Ok(call::text(&explain(&facts(call, 0)?))));
+
+/// lsbf_curve: what passes, against the distance of the nearest member.
+fn curve(call: &Call) -> Result<Datum> {
+    const MOST_POINTS: i64 = 10_000;
+    let mut rows = Rows::new(call, 2)?;
+    if call.arg(0).is_none() {
+        return Ok(Datum::null());
+    }
+    let facts = facts(call, 0)?;
+    let theta = theta(call, 1, &facts)?;
+    let (largest, points) = (facts.params.metric.largest(), call.int4(3).unwrap_or(50));
+    let upto = call.float8(2).unwrap_or((2.0 * theta * facts.params.far).min(largest));
+    if !(upto > 0.0 && upto <= f64::MAX) {
+        return Err(Error::parameter(format!("upto must be a distance over 0, not {}", shown(upto))));
+    }
+    if !(1..=MOST_POINTS).contains(&points) {
+        return Err(Error::parameter(format!("points must be between 1 and {MOST_POINTS}, not {points}")));
+    }
+    for point in 0..=points {
+        pgrx::check_for_interrupts!();
+        let distance = upto * point as f64 / points as f64;
+        let passed = acceptance(&facts, distance.min(largest), theta);
+        rows.put(&[Some(float8(distance)), Some(float8(passed))]);
+    }
+    Ok(Datum::null())
+}
+pg_function!(lsbf_curve, curve);
 
 // From the member sketches: the bits would count near members of two filters as common ones.
 pg_function!(lsbf_overlap, |call| {

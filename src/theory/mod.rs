@@ -8,6 +8,7 @@ pub mod collision;
 mod crowd;
 pub mod design;
 pub mod dsbf;
+pub mod explain;
 pub mod ilbf;
 pub mod lsbf;
 pub mod probing;

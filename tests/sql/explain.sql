@@ -1,0 +1,27 @@
+-- what a filter says about itself in plain words, and its curve
+CREATE TABLE rows AS SELECT id, ARRAY(SELECT cos(id * j ^ 1.5)::real FROM generate_series(1, 32) j) AS v FROM generate_series(1, 2000) id;
+SELECT lsbf_explain(dsbf_new(metric => 'hamming', capacity => 1000, near => 0.1));
+SELECT name, lsbf_explain(f) FROM (
+  SELECT 'dsbf', lsbf_agg(v, dsbf_new(metric => 'l2', dims => 32, capacity => 2000, near => 0.1)) FROM rows
+  UNION ALL SELECT 'lsbf', lsbf_agg(v, lsbf_new(metric => 'l2', dims => 32, capacity => 4000, near => 0.1, far => 8)) FROM rows
+  UNION ALL SELECT 'any', lsbf_agg(v, lsbf_new(metric => 'l2', match => 'any', dims => 32, capacity => 1000, near => 0.5)) FROM rows
+  UNION ALL SELECT 'sets', lsbf_agg(ARRAY[id, id + 1, id + 2], lsbf_new(metric => 'jaccard', match => 'any', capacity => 2000, near => 0.2)) FROM rows
+) t (name, f) ORDER BY name;
+SELECT lsbf_explain(NULL);
+
+-- the curve is that of lsbf_fnr; it falls, from where a member is to where none is
+CREATE TABLE f AS SELECT lsbf_agg(v, lsbf_new(metric => 'l2', match => 'any', dims => 32, capacity => 2000, near => 0.5)) AS f FROM rows;
+SELECT count(*), min(distance), max(distance), max(passed) = 1 AS members_pass, min(passed) < 0.05 AS strangers_do_not,
+  bool_and(abs(passed - 1 + lsbf_fnr(f, distance)) < 1e-12) AS as_told, bool_and(passed <= before) AS falls
+FROM (SELECT f, c.*, lag(passed, 1, 1) OVER (ORDER BY distance) AS before FROM f, lsbf_curve(f) c) t;
+SELECT count(*), max(distance) FROM f, lsbf_curve(f, 1, 0.25, 5) c;
+SELECT bool_and(wide.passed >= narrow.passed) AS more_pass FROM f, lsbf_curve(f, 1, 2, 20) narrow JOIN LATERAL lsbf_curve(f, 1.3, 2, 20) wide USING (distance);
+SELECT max(distance) FROM lsbf_curve((SELECT lsbf_agg(id::bit(64), dsbf_new(capacity => 100, near => 0.3)) FROM rows WHERE id < 9));
+SELECT count(*) FROM lsbf_curve(NULL);
+\set VERBOSITY sqlstate
+SELECT * FROM f, lsbf_curve(f, 1, -1);
+SELECT * FROM f, lsbf_curve(f, 1, 'NaN');
+SELECT * FROM f, lsbf_curve(f, 1, 'Infinity');
+SELECT * FROM f, lsbf_curve(f, 0);
+SELECT * FROM f, lsbf_curve(f, 1, 1, 0);
+SELECT * FROM f, lsbf_curve(f, 1, 1, 2000000000);

@@ -1,6 +1,6 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality install clean
+.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality install deb clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
 
@@ -40,6 +40,9 @@ quality: ## judge the filters that lsbf_design_for chooses by exact distances (s
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh
+
+deb: ## build a Debian package for the server of PG_CONFIG, and try it
+	@scripts/deb.sh
 
 clean: ## remove everything that was built
 	cargo clean

@@ -167,12 +167,17 @@ impl Source {
     fn share(&self) -> Result<f64> {
         // SAFETY: a plain catalog lookup.
         let kind = unsafe { pg_sys::get_rel_relkind(self.relation) } as u8;
-        if !matches!(kind, pg_sys::RELKIND_RELATION | pg_sys::RELKIND_MATVIEW) {
+        if !matches!(kind, pg_sys::RELKIND_RELATION | pg_sys::RELKIND_MATVIEW | pg_sys::RELKIND_PARTITIONED_TABLE) {
             return Ok(1.0);
         }
+        // With all partitions; foreign ones have no pages that could be sampled.
         let number = self.relation.to_u32();
         let query = c_string(&format!(
-            "SELECT pg_catalog.pg_table_size(pg_catalog.int8 '{number}'::pg_catalog.oid::pg_catalog.regclass)"
+            "WITH RECURSIVE parts (part) AS (SELECT pg_catalog.int8 '{number}'::pg_catalog.oid UNION ALL
+               SELECT inhrelid FROM pg_catalog.pg_inherits, parts WHERE inhparent OPERATOR(pg_catalog.=) part)
+             SELECT CASE WHEN pg_catalog.bool_or(relkind OPERATOR(pg_catalog.=) 'f') THEN 0
+               ELSE pg_catalog.sum(pg_catalog.pg_table_size(part::pg_catalog.regclass)) END::pg_catalog.int8
+             FROM parts, pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) part"
         ))?;
         // SAFETY: as above; the result is one number, or none.
         let size = unsafe {

@@ -1,6 +1,6 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality install deb clean
+.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality explore install deb clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
 
@@ -37,6 +37,9 @@ scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 
 quality: ## judge the filters that lsbf_design_for chooses by exact distances (some minutes); UPDATE=1 writes docs/quality.md
 	@scripts/quality.sh
+
+explore: ## write target/explore.html, a page with sliders: what passes filters of several radii and sizes
+	@scripts/explore.sh
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh

@@ -8,7 +8,7 @@ use super::stored;
 use crate::error::{Error, Result};
 use crate::filter::header::{self, View};
 use crate::filter::params::Params;
-use crate::filter::{check_alike, merge};
+use crate::filter::{Engine, check_alike, merge};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::Cell;
@@ -56,8 +56,9 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     let header = View::new(image)?.header;
     check_prototype(&View { header, words: image }, &prototype)?;
     // The parameters are the prototype's, so that the state is free to be changed.
-    let front = View { header, words: prototype.words };
-    engines::with(&front, image.len(), &vector, |engine| engine.add_in(&header, image, &vector))?;
+    let words = image.len();
+    let add = |engine: &mut Engine| engine.add_in(&header, image, &vector);
+    engines::with_parameters_of(&prototype, &header, words, &vector, add)?;
     Ok(state)
 }
 for_each_input!(lsbf_agg_step,

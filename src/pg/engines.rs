@@ -1,7 +1,7 @@
 //! Engines kept per backend: a filter's functions are expanded once, whatever calls them.
 
 use crate::error::{Code, Error, Result};
-use crate::filter::header::{self, View};
+use crate::filter::header::{self, Header, View};
 use crate::filter::{Engine, needs_dims};
 use crate::vector::Vector;
 use std::cell::RefCell;
@@ -18,11 +18,29 @@ thread_local! {
 /// Runs `body` with the engine of a filter of `words` words. `vector` gives dims where the filter has none yet.
 #[inline]
 pub fn with<R>(front: &View, words: usize, vector: &Vector, body: impl FnOnce(&mut Engine) -> Result<R>) -> Result<R> {
-    ENGINES.with_borrow_mut(|engines| body(find(engines, front, words, vector)?))
+    with_parameters_of(front, &front.header, words, vector, body)
 }
 
-fn find<'a>(engines: &'a mut Vec<Engine>, front: &View, words: usize, vector: &Vector) -> Result<&'a mut Engine> {
-    let (header, stored) = (&front.header, front.stored());
+/// The same for a filter with this header, where another one with the same parameters and centre is at hand.
+#[inline]
+pub fn with_parameters_of<R>(
+    other: &View,
+    header: &Header,
+    words: usize,
+    vector: &Vector,
+    body: impl FnOnce(&mut Engine) -> Result<R>,
+) -> Result<R> {
+    ENGINES.with_borrow_mut(|engines| body(find(engines, other, header, words, vector)?))
+}
+
+fn find<'a>(
+    engines: &'a mut Vec<Engine>,
+    front: &View,
+    header: &Header,
+    words: usize,
+    vector: &Vector,
+) -> Result<&'a mut Engine> {
+    let stored = front.stored();
     let dims = match header.dims {
         0 => dims_of(stored, vector)?,
         dims => dims,

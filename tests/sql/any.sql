@@ -76,3 +76,11 @@ SELECT approx_member(f, array_fill(3e38::real, ARRAY[96])) FROM filters WHERE na
 SELECT approx_member(f, array_fill(1::real, ARRAY[95])) FROM filters WHERE name = 'polytope';
 SELECT approx_member(f, B'01') FROM filters WHERE name = 'polytope';
 SELECT approx_distance(f, v) FROM filters, members WHERE name = 'polytope' AND id = 1;
+
+-- more prototypes with a centre in turn than a session keeps ready
+SELECT count(*), min(found), max(found) FROM (
+  SELECT seed, (SELECT count(*) FROM generate_series(1, 50) i WHERE approx_member(f, ARRAY[cos(i), sin(i), cos(i * i), 1])) AS found
+  FROM (SELECT seed, lsbf_agg(ARRAY[cos(i), sin(i), cos(i * i), 1], prototype) AS f
+        FROM generate_series(1, 50) i, (SELECT seed, lsbf_new(dims => 4, capacity => 50, near => 0.1, match => 'any', length => 1, centre => '{0, 0, 0, 1}', seed => seed) AS prototype
+                                        FROM generate_series(1, 40) seed OFFSET 0) p
+        GROUP BY seed) t) s;

@@ -1,6 +1,6 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality install clean
+.PHONY: help demo demo-distributed test accept papers bench bench-core bench-documents scaling quality install clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
 
@@ -13,6 +13,9 @@ help: ## list the targets
 
 demo: ## build, start a private server, show a similarity semi-join with and without a filter
 	@scripts/demo.sh
+
+demo-distributed: ## three private servers, a similarity join between them, and what crossed the wire; UPDATE=1 writes docs/distributed.md
+	@scripts/demo-distributed.sh
 
 test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." runs some of tests/sql and tests/scenarios
 	@scripts/test.sh

@@ -26,7 +26,7 @@ CREATE TABLE songs AS
   FROM generate_series($start + 1, $start + 2000) AS id;
 VACUUM ANALYZE songs;
 SQL
-  fdw_link hub "$node" ", extensions 'pg_lsbf', async_capable 'true'"
+  fdw_link hub "$node" ", extensions 'pg_lsbf', async_capable 'true', use_remote_estimate 'true'"
   server_query hub "CREATE FOREIGN TABLE songs_$node PARTITION OF songs FOR VALUES IN ('$node') SERVER $node OPTIONS (table_name 'songs')"
   start=$((start + 2000))
 done

@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# The distributed demonstration: three private servers, a similarity join between them, and what crossed the wire with and
+# without a filter, counted by examples/wire.rs. Fails when the filter does not save a factor of 20.
+#   N=20000           songs at each of two sites
+#   UPDATE=1          writes the table into docs/distributed.md
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+. scripts/lib/server.sh
+. scripts/lib/fdw.sh
+
+n=${N:-20000}
+uploads=500
+sites="north south"
+radius=20 # of 1,024 bits
+
+# wire_start: the wires to the sites, each at a socket of its own
+wire_start() {
+  local site wires=() i
+  rustc --edition 2024 -O -o "$WORK/wire" examples/wire.rs
+  for site in $sites; do
+    mkdir "$WORK/wire-$site"
+    wires+=("$site" "$WORK/wire-$site/.s.PGSQL.5432" "$(server_dir "$site")/.s.PGSQL.5432")
+  done
+  "$WORK/wire" "${wires[@]}" >"$WORK/crossed" &
+  WIRE=$!
+  on_exit wire_stop
+  for ((i = 0; i < 100; i++)); do
+    grep -q ready "$WORK/crossed" && return
+    sleep 0.05
+  done
+  die "the wire did not start"
+}
+wire_stop() { kill "$WIRE"; }
+
+# crossed: bytes to the sites, bytes from them and rows since the last call, once all connections are closed
+seen=0
+crossed() {
+  local i
+  for ((i = 0; i < 200; i++)); do
+    [[ $(grep -c '^open' "$WORK/crossed") == $(grep -c '^closed' "$WORK/crossed") ]] && break
+    sleep 0.05
+  done
+  tail -n +$((seen + 1)) "$WORK/crossed" | awk '$1 == "closed" { to += $3; from += $4; rows += $5 } END { print to + 0, from + 0, rows + 0 }'
+}
+
+# step NAME SQL: runs it in a session of its own; TO_NAME, FROM_NAME, ROWS_NAME and TIME_NAME tell what crossed
+step() {
+  local name=$1 start to from rows
+  seen=$(wc -l <"$WORK/crossed")
+  start=$(now)
+  hub "$2" >/dev/null
+  declare -g "TIME_$name=$(seconds_since "$start")"
+  read -r to from rows < <(crossed)
+  declare -g "TO_$name=$to" "FROM_$name=$from" "ROWS_$name=$rows" "BYTES_$name=$((to + from))"
+}
+
+hub() { server_query hub "SET enable_partitionwise_aggregate = on; $1"; }
+
+# read_at_sites: rows that scans have read at the sites so far
+read_at_sites() {
+  local site sum=0
+  for site in $sites; do
+    sum=$((sum + $(server_query "$site" "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'songs'")))
+  done
+  echo "$sum"
+}
+
+# grouped NUMBER: with commas
+grouped() { printf "%s" "$1" | sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta'; }
+
+# row LABEL STEP
+row() {
+  local to=TO_$2 from=FROM_$2 rows=ROWS_$2 bytes=BYTES_$2 time=TIME_$2
+  printf '| %-52s | %12s | %14s | %9s | %9s | %7s |\n' "$1" "$(grouped "${!to}")" "$(grouped "${!from}")" "$(grouped "${!rows}")" \
+    "$(awk -v a="$BYTES_column" -v b="${!bytes}" 'BEGIN { printf a < 10 * b ? "%.1f x" : "%.0f x", a / b }')" "${!time} s"
+}
+
+ensure_rust
+ensure_postgresql
+ensure_clang
+[[ -f $("$PG_CONFIG" --sharedir)/extension/postgres_fdw.control ]] || die "the server of $PG_CONFIG has no postgres_fdw: choose one that has it by PG_CONFIG"
+private_tree
+DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+
+say "starting three private servers: hub, north and south"
+fingerprint="CREATE EXTENSION pg_lsbf;
+CREATE FUNCTION fingerprint(name text) RETURNS bit(1024) IMMUTABLE LANGUAGE sql AS \$\$
+  SELECT ('x' || encode(sha512((name || ' a')::bytea), 'hex') || encode(sha512((name || ' b')::bytea), 'hex'))::bit(1024)
+\$\$;"
+for server in hub $sites; do
+  server_start "$server"
+done
+wire_start
+server_psql hub <<SQL
+$fingerprint
+CREATE TABLE songs (site text NOT NULL, id integer, fp bit(1024)) PARTITION BY LIST (site);
+-- Every fourth upload is a song of one site with 8 to $radius bits changed.
+CREATE TABLE uploads AS
+  SELECT id, CASE WHEN id % 4 = 0
+    THEN fingerprint(CASE WHEN id % 8 = 0 THEN 'north' ELSE 'south' END || ' ' || id)
+      # (SELECT bit_xor(1::bit(1024) << (hashint4(1000 * id + i) & 1023)) FROM generate_series(1, 8 + id / 4 % 13) i)
+    ELSE fingerprint('upload ' || id) END AS fp
+  FROM generate_series(1, $uploads) AS id;
+SQL
+for site in $sites; do
+  server_psql "$site" <<SQL
+$fingerprint
+CREATE TABLE songs AS SELECT '$site'::text AS site, id, fingerprint('$site ' || id) AS fp FROM generate_series(1, $n) AS id;
+VACUUM ANALYZE songs;
+SQL
+  fdw_link hub "$site" ", extensions 'pg_lsbf', async_capable 'true', use_remote_estimate 'true'" "$WORK/wire-$site"
+  server_query hub "CREATE FOREIGN TABLE songs_$site PARTITION OF songs FOR VALUES IN ('$site') SERVER $site OPTIONS (table_name 'songs')"
+done
+
+say "without a filter: the column comes to the hub"
+step column "CREATE TABLE fetched AS SELECT site, id, fp FROM songs"
+say "comparing $(grouped $((uploads * n * 2))) pairs"
+hub "CREATE TABLE pairs AS SELECT u.id AS upload, s.site, s.id AS song, bit_count(u.fp # s.fp) AS distance FROM uploads u, fetched s WHERE bit_count(u.fp # s.fp) <= $radius"
+
+say "filter goes out: built from the uploads, asked at the sites; what passed comes back and is compared"
+hub "CREATE TABLE mine AS SELECT lsbf_agg(fp, (SELECT prototype FROM lsbf_design('hamming', near => 0.02, capacity => $uploads, dims => 1024, prefer => 'sharp') LIMIT 1)) AS f FROM uploads"
+step out "CREATE TABLE passed AS SELECT site, id, fp FROM songs WHERE approx_member((SELECT f FROM mine), fp)"
+hub "CREATE TABLE found AS SELECT u.id AS upload, s.site, s.id AS song FROM uploads u, passed s WHERE bit_count(u.fp # s.fp) <= $radius"
+
+say "filters come in: built at the sites, asked at the hub"
+step in "CREATE TABLE routes AS SELECT site, lsbf_agg(fp, (SELECT prototype FROM lsbf_design('hamming', near => 0.02, capacity => $n, dims => 1024) LIMIT 1)) AS f FROM songs GROUP BY site"
+hub "CREATE TABLE screened AS SELECT * FROM uploads u WHERE EXISTS (SELECT FROM routes WHERE approx_member(f, u.fp))"
+
+say "routing: each of 100 uploads is looked up at the sites that can hold its like, then at all sites"
+hub "CREATE FUNCTION look_up(sites text[], query bit) RETURNS SETOF integer STABLE LANGUAGE plpgsql AS \$\$
+  BEGIN RETURN QUERY EXECUTE 'SELECT id FROM songs WHERE site = ANY (\$1) AND bit_count(fp # \$2) <= $radius' USING sites, query; END \$\$"
+before=$(read_at_sites)
+step routed "CREATE TABLE by_route AS SELECT u.id, look_up(ARRAY(SELECT site FROM routes WHERE approx_member(f, u.fp)), u.fp) AS song FROM uploads u WHERE id <= 100"
+routed=$(read_at_sites)
+step all "CREATE TABLE by_all AS SELECT u.id, look_up('{north,south}', u.fp) AS song FROM uploads u WHERE id <= 100"
+all=$(read_at_sites)
+
+table=$WORK/table
+{
+  echo "| what crossed the wire                                | to the sites | from the sites |      rows | fewer     |    time |"
+  echo "|---|---|---|---|---|---|"
+  row "the column, for a full join" column
+  row "a filter out, what passed back" out
+  row "two filters in" in
+} >"$table"
+raw=$((2 * n * 128))
+read -r matches found extra predicted < <(server_query hub "SELECT (SELECT count(*) FROM pairs), (SELECT count(*) FROM found),
+  (SELECT count(*) FROM (TABLE found EXCEPT SELECT upload, site, song FROM pairs) s), (SELECT sum(lsbf_fnr(f, distance / 1024.0)) FROM pairs, mine)" | tr '|' ' ')
+{
+  echo
+  echo "- $(grouped $((2 * n))) songs of 1,024 bits at two sites, $uploads uploads at the hub. Bits travel as text; in their own bytes the column is $(grouped $raw), $(awk -v a=$raw -v b="$BYTES_out" 'BEGIN { printf "%.0f", a / b }') times what crossed with the filter."
+  echo "- Full join: $matches pairs. With the filter: $found, none besides ($extra). Missed: $(awk -v m="$matches" -v f="$found" -v p="$predicted" 'BEGIN { printf "%.2f %%, predicted by lsbf_fnr %.2f %%", 100 * (m - f) / m, 100 * p / m }')."
+  echo "- The filter that went out: $(grouped "$(server_query hub "SELECT octet_length(f::bytea) FROM mine")") bytes; $(server_query hub "SELECT count(*) FROM passed") of $(grouped $((2 * n))) songs passed. Those that came in: $(grouped "$(server_query hub "SELECT sum(octet_length(f::bytea)) FROM routes")") bytes; $(server_query hub "SELECT count(*) FROM screened") of $uploads uploads are left to compare."
+  echo "- Routing, 100 uploads looked up one by one: $(grouped $((routed - before))) rows read at the sites in $TIME_routed s, instead of $(grouped $((all - routed))) in $TIME_all s; $(server_query hub "SELECT count(*) FROM by_route") and $(server_query hub "SELECT count(*) FROM by_all") songs found."
+} >>"$table"
+echo
+cat "$table"
+echo
+if [[ -n ${UPDATE:-} ]]; then update_page docs/distributed.md "$table"; fi
+
+((extra == 0)) || die "something was found that the full join does not find"
+((found * 100 >= matches * 95)) || die "more than 5 % of the pairs were missed"
+((BYTES_out * 20 <= BYTES_column)) || die "the filter saved less than a factor of 20"
+say "stopping the servers and removing their files"

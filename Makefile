@@ -7,7 +7,7 @@ export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPE
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
 	@echo
 	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
 

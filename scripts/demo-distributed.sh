@@ -137,6 +137,12 @@ routed=$(read_at_sites)
 step all "CREATE TABLE by_all AS SELECT u.id, look_up('{north,south}', u.fp) AS song FROM uploads u WHERE id <= 100"
 all=$(read_at_sites)
 
+say "merging: 20 filters for a million members each"
+hub "CREATE TABLE parts AS SELECT n, lsbf_add((SELECT prototype FROM lsbf_design('cosine', near => 0.02, capacity => 1000000, dims => 768) LIMIT 1),
+  ARRAY(SELECT sin(n * j)::real FROM generate_series(1, 768) j)) AS f FROM generate_series(1, 20) n"
+parts=$(hub "SELECT sum(octet_length(f::bytea)) FROM parts")
+step merge "SELECT lsbf_members(lsbf_union_agg(f)) FROM parts"
+
 table=$WORK/table
 {
   echo "| what crossed the wire                                | to the sites | from the sites |      rows | fewer     |    time |"
@@ -154,6 +160,7 @@ read -r matches found extra predicted < <(server_query hub "SELECT (SELECT count
   echo "- Full join: $matches pairs. With the filter: $found, none besides ($extra). Missed: $(awk -v m="$matches" -v f="$found" -v p="$predicted" 'BEGIN { printf "%.2f %%, predicted by lsbf_fnr %.2f %%", 100 * (m - f) / m, 100 * p / m }')."
   echo "- The filter that went out: $(grouped "$(server_query hub "SELECT octet_length(f::bytea) FROM mine")") bytes; $(server_query hub "SELECT count(*) FROM passed") of $(grouped $((2 * n))) songs passed. Those that came in: $(grouped "$(server_query hub "SELECT sum(octet_length(f::bytea)) FROM routes")") bytes; $(server_query hub "SELECT count(*) FROM screened") of $uploads uploads are left to compare."
   echo "- Routing, 100 uploads looked up one by one: $(grouped $((routed - before))) rows read at the sites in $TIME_routed s, instead of $(grouped $((all - routed))) in $TIME_all s; $(server_query hub "SELECT count(*) FROM by_route") and $(server_query hub "SELECT count(*) FROM by_all") songs found."
+  echo "- Merging 20 stored filters, $(grouped $((parts / 1000000))) MB in all: $TIME_merge s."
 } >>"$table"
 echo
 cat "$table"

@@ -23,7 +23,8 @@ wire_start() {
     mkdir "$WORK/wire-$site"
     wires+=("$site" "$WORK/wire-$site/.s.PGSQL.5432" "$(server_dir "$site")/.s.PGSQL.5432")
   done
-  "$WORK/wire" "${wires[@]}" >"$WORK/crossed" &
+  : >"$WORK/crossed"
+  "$WORK/wire" "${wires[@]}" >>"$WORK/crossed" &
   WIRE=$!
   on_exit wire_stop
   for ((i = 0; i < 100; i++)); do
@@ -45,15 +46,16 @@ crossed() {
   tail -n +$((seen + 1)) "$WORK/crossed" | awk '$1 == "closed" { to += $3; from += $4; rows += $5 } END { print to + 0, from + 0, rows + 0 }'
 }
 
-# step NAME SQL: runs it in a session of its own; TO_NAME, FROM_NAME, ROWS_NAME and TIME_NAME tell what crossed
+# step NAME SQL: runs it in a session of its own, and notes what crossed meanwhile
+declare -A to from rows bytes time
 step() {
-  local name=$1 start to from rows
+  local name=$1 start
   seen=$(wc -l <"$WORK/crossed")
   start=$(now)
   hub "$2" >/dev/null
-  declare -g "TIME_$name=$(seconds_since "$start")"
-  read -r to from rows < <(crossed)
-  declare -g "TO_$name=$to" "FROM_$name=$from" "ROWS_$name=$rows" "BYTES_$name=$((to + from))"
+  time[$name]=$(seconds_since "$start")
+  read -r "to[$name]" "from[$name]" "rows[$name]" < <(crossed)
+  bytes[$name]=$((to[$name] + from[$name]))
 }
 
 hub() { server_query hub "SET enable_partitionwise_aggregate = on; $1"; }
@@ -70,11 +72,13 @@ read_at_sites() {
 # grouped NUMBER: with commas
 grouped() { printf "%s" "$1" | sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta'; }
 
+# times A B: how often B goes into A
+times() { awk -v a="$1" -v b="$2" 'BEGIN { printf a < 10 * b ? "%.1f" : "%.0f", a / b }'; }
+
 # row LABEL STEP
 row() {
-  local to=TO_$2 from=FROM_$2 rows=ROWS_$2 bytes=BYTES_$2 time=TIME_$2
-  printf '| %-52s | %12s | %14s | %9s | %9s | %7s |\n' "$1" "$(grouped "${!to}")" "$(grouped "${!from}")" "$(grouped "${!rows}")" \
-    "$(awk -v a="$BYTES_column" -v b="${!bytes}" 'BEGIN { printf a < 10 * b ? "%.1f x" : "%.0f x", a / b }')" "${!time} s"
+  printf '| %-32s | %12s | %14s | %9s | %7s | %6s |\n' "$1" "$(grouped "${to[$2]}")" "$(grouped "${from[$2]}")" "$(grouped "${rows[$2]}")" \
+    "$(times "${bytes[column]}" "${bytes[$2]}") x" "${time[$2]} s"
 }
 
 ensure_rust
@@ -145,7 +149,7 @@ step merge "SELECT lsbf_members(lsbf_union_agg(f)) FROM parts"
 
 table=$WORK/table
 {
-  echo "| what crossed the wire                                | to the sites | from the sites |      rows | fewer     |    time |"
+  echo "| what crossed the wire, in bytes  | to the sites | from the sites |      rows |   fewer |   time |"
   echo "|---|---|---|---|---|---|"
   row "the column, for a full join" column
   row "a filter out, what passed back" out
@@ -156,11 +160,11 @@ read -r matches found extra predicted < <(server_query hub "SELECT (SELECT count
   (SELECT count(*) FROM (TABLE found EXCEPT SELECT upload, site, song FROM pairs) s), (SELECT sum(lsbf_fnr(f, distance / 1024.0)) FROM pairs, mine)" | tr '|' ' ')
 {
   echo
-  echo "- $(grouped $((2 * n))) songs of 1,024 bits at two sites, $uploads uploads at the hub. Bits travel as text; in their own bytes the column is $(grouped $raw), $(awk -v a=$raw -v b="$BYTES_out" 'BEGIN { printf "%.0f", a / b }') times what crossed with the filter."
+  echo "- $(grouped $((2 * n))) songs of 1,024 bits at two sites, $uploads uploads at the hub. Bits travel as text; in their own bytes the column is $(grouped $raw), $(times "$raw" "${bytes[out]}") times what crossed with the filter."
   echo "- Full join: $matches pairs. With the filter: $found, none besides ($extra). Missed: $(awk -v m="$matches" -v f="$found" -v p="$predicted" 'BEGIN { printf "%.2f %%, predicted by lsbf_fnr %.2f %%", 100 * (m - f) / m, 100 * p / m }')."
   echo "- The filter that went out: $(grouped "$(server_query hub "SELECT octet_length(f::bytea) FROM mine")") bytes; $(server_query hub "SELECT count(*) FROM passed") of $(grouped $((2 * n))) songs passed. Those that came in: $(grouped "$(server_query hub "SELECT sum(octet_length(f::bytea)) FROM routes")") bytes; $(server_query hub "SELECT count(*) FROM screened") of $uploads uploads are left to compare."
-  echo "- Routing, 100 uploads looked up one by one: $(grouped $((routed - before))) rows read at the sites in $TIME_routed s, instead of $(grouped $((all - routed))) in $TIME_all s; $(server_query hub "SELECT count(*) FROM by_route") and $(server_query hub "SELECT count(*) FROM by_all") songs found."
-  echo "- Merging 20 stored filters, $(grouped $((parts / 1000000))) MB in all: $TIME_merge s."
+  echo "- Routing, 100 uploads looked up one by one: $(grouped $((routed - before))) rows read at the sites in ${time[routed]} s, instead of $(grouped $((all - routed))) in ${time[all]} s; $(server_query hub "SELECT count(*) FROM by_route") and $(server_query hub "SELECT count(*) FROM by_all") songs found."
+  echo "- Merging 20 stored filters, $(grouped $((parts / 1000000))) MB in all: ${time[merge]} s."
 } >>"$table"
 echo
 cat "$table"
@@ -169,5 +173,5 @@ if [[ -n ${UPDATE:-} ]]; then update_page docs/distributed.md "$table"; fi
 
 ((extra == 0)) || die "something was found that the full join does not find"
 ((found * 100 >= matches * 95)) || die "more than 5 % of the pairs were missed"
-((BYTES_out * 20 <= BYTES_column)) || die "the filter saved less than a factor of 20"
+((bytes[out] * 20 <= bytes[column])) || die "the filter saved less than a factor of 20"
 say "stopping the servers and removing their files"

@@ -46,7 +46,6 @@ CREATE FOREIGN TABLE slow (id integer, fp bit(256), pause text) SERVER away;
 CREATE FOREIGN TABLE days (day integer, f lsbf) SERVER away;
 CREATE FOREIGN TABLE away_peak (kb bigint) SERVER away OPTIONS (table_name 'peak');
 SQL
-away="host=$(server_dir away)"
 
 query() { server_query home "$1"; }
 # remote_sql QUERY [SETUP]: what the plan sends to the other server
@@ -120,6 +119,10 @@ for name in "1 kB" "20 MB"; do
   assert_eq "a filter of $size: as prototype, and back" "$(query "SELECT md5(f::bytea) FROM (SELECT lsbf_agg(fp, (SELECT f FROM filters WHERE name = '$name')) AS f FROM songs WHERE id = 10) s")" \
     "$(query "SELECT md5(lsbf_add(filter('$name'), fingerprint('song 10'))::bytea)")"
 done
+
+query "SELECT 'SELECT count(*) FROM songs WHERE id <= 10 AND approx_member(' || quote_literal(f) || ', fp)' FROM filters WHERE name = '20 MB'" >"$WORK/large.sql"
+assert_eq "a filter of 19 MB: constant" "$(server_psql home -At -f "$WORK/large.sql")" \
+  "$(query "SELECT count(*) FROM (SELECT * FROM songs WHERE id <= 10 OFFSET 0) s WHERE approx_member(filter('20 MB'), fp)")"
 
 # Sent over and over: neither backend grows. One filter more would be 20,000 kB.
 server_psql home -At >"$WORK/peaks" <<SQL

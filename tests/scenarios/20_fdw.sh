@@ -161,6 +161,12 @@ query "ALTER SERVER away OPTIONS (ADD extensions 'pg_lsbf')"
 
 # The other server dies in the middle of a query: an ordinary error, and the session goes on.
 slow="SELECT count(*) FROM slow WHERE approx_member((SELECT f FROM filters WHERE name = 'uploads'), fp) AND pause = ''"
+# await FILE: until it is there, half a minute at most
+cat >"$WORK/await" <<'SH'
+i=0
+while ! [ -f "$1" ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
+SH
+await() { sh "$WORK/await" "$1"; }
 die_and_return() {
   local i
   for ((i = 0; i < 200; i++)); do
@@ -168,7 +174,7 @@ die_and_return() {
     sleep 0.05
   done
   server_stop away immediate
-  while ! [[ -f $WORK/died ]]; do sleep 0.05; done
+  await "$WORK/died"
   server_start away
   touch "$WORK/returned"
 }
@@ -177,7 +183,7 @@ server_psql home -At -v ON_ERROR_STOP=0 -v VERBOSITY=verbose >"$WORK/session" 2>
 SELECT 'backend ' || pg_backend_pid();
 $slow;
 SELECT 'here: ' || count(*) FROM uploads WHERE approx_member(filter('uploads'), fp);
-\! touch $WORK/died; while ! [ -f $WORK/returned ]; do sleep 0.05; done
+\! touch $WORK/died; sh $WORK/await $WORK/returned
 SELECT 'there: ' || count(*) FROM songs WHERE approx_member((SELECT f FROM filters WHERE name = 'uploads'), fp);
 SELECT 'backend ' || pg_backend_pid();
 SQL

@@ -44,6 +44,12 @@ all=$(query "SELECT md5(lsbf_agg(v, prototype())::bytea) FROM (SELECT * FROM son
 assert_eq "merged, it is the filter of all rows" "$(query "SET enable_partitionwise_aggregate = on; SELECT md5((${merged})::bytea)")" "$all"
 assert_eq "so it is in one go" "$(query "SET enable_partitionwise_aggregate = on; SELECT md5(lsbf_agg(v, prototype())::bytea) FROM songs")" "$all"
 
+# The prototype chosen by one node from its rows, through a view: 100 bytes cross, not a sample.
+server_query north "CREATE VIEW chosen AS SELECT prototype FROM lsbf_design_for('songs', 'v', near => 1, far => 10, capacity => 6000, sample => 500) LIMIT 1"
+query "CREATE FOREIGN TABLE chosen (prototype lsbf) SERVER north; CREATE TABLE prototypes AS SELECT prototype FROM chosen"
+assert_match "a prototype chosen by one node serves all" "$(query "SET enable_partitionwise_aggregate = on; SELECT lsbf_members(lsbf_union_agg(f)) > 5000 FROM (
+  SELECT node, lsbf_agg(v, (SELECT prototype FROM prototypes)) AS f FROM songs GROUP BY node) s")" t
+
 # One filter for all nodes, which look for it at the same time.
 query "CREATE TABLE wanted AS SELECT id, ARRAY(SELECT (x + 0.1)::real FROM unnest(vector(id)) x) AS v FROM generate_series(7, 6000, 300) id;
   CREATE TABLE filter AS SELECT lsbf_agg(v, prototype()) AS f FROM wanted"

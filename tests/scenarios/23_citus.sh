@@ -70,6 +70,24 @@ assert_eq "parameter: the answer" "$(query "PREPARE ask(lsbf) AS SELECT count(*)
 query "CREATE TABLE shared (f lsbf); SELECT create_reference_table('shared'); INSERT INTO shared SELECT f FROM filters" >/dev/null
 assert_eq "reference table: the answer" "$(query "SELECT count(*) FROM songs, shared WHERE approx_member(f, fp)")" "$passed"
 
+# pgvector's type, where the server has it.
+if [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/vector.control ]]; then
+  server_psql coordinator >/dev/null <<'SQL'
+CREATE EXTENSION vector;
+CREATE EXTENSION pg_lsbf_vector;
+CREATE TABLE embeddings (id integer, v vector(3));
+SELECT create_distributed_table('embeddings', 'id', shard_count => 8);
+INSERT INTO embeddings SELECT id, v::vector FROM songs WHERE id > 0;
+SQL
+  call="lsbf_agg(v, lsbf_new(dims => 3, capacity => 20000, near => 0.1))"
+  assert_match "vector: each shard builds its filter" "$(explain "SELECT $call FROM embeddings")" "worker_(binary_)?partial_agg\('.*lsbf_agg"
+  assert_eq "vector: the same bytes as of real[]" "$(query "SELECT md5(f::bytea) FROM (SELECT $call AS f FROM embeddings) s")" \
+    "$(query "SELECT md5(f::bytea) FROM (SELECT $call AS f FROM plain WHERE id > 0) s")"
+  query "CREATE TABLE near AS SELECT lsbf_agg(v, lsbf_new(dims => 3, capacity => 20000, near => 0.1)) AS f FROM plain WHERE id % 100 = 0"
+  assert_eq "vector: the same answer" "$(query "SELECT count(*) FROM embeddings WHERE approx_member((SELECT f FROM near), v)")" \
+    "$(query "SELECT count(*) FROM plain WHERE id > 0 AND approx_member((SELECT f FROM near), v)")"
+fi
+
 # Citus looks the transition function up anew for every row: that must cost little.
 ms() { query "SELECT 1; EXPLAIN (ANALYZE, TIMING off, COSTS off) $1" | sed -n 's/^Execution Time: \(.*\) ms/\1/p' | tail -1; }
 whole=$(ms "SELECT lsbf_agg(fp, dsbf_new(dims => 256, capacity => 20000, near => 0.02)) FROM plain")

@@ -172,6 +172,8 @@ echo
 if [[ -n ${UPDATE:-} ]]; then update_page docs/distributed.md "$table"; fi
 
 ((extra == 0)) || die "something was found that the full join does not find"
-((found * 100 >= matches * 95)) || die "more than 5 % of the pairs were missed"
+awk -v m="$((matches - found))" -v p="$predicted" 'BEGIN { exit !(m <= p + 4 * sqrt(p) + 1) }' ||
+  die "more pairs were missed than four standard deviations above the prediction"
+((matches == uploads / 4)) || die "the full join did not find the copies that were planted"
 ((bytes[out] * 20 <= bytes[column])) || die "the filter saved less than a factor of 20"
 say "stopping the servers and removing their files"

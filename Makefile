@@ -1,18 +1,21 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test accept papers bench bench-core bench-documents scaling quality explore install deb clean
+.PHONY: help demo demo-distributed test accept papers bench bench-core bench-documents scaling quality explore install deb clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
 	@echo
 	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
 
 demo: ## build, start a private server, show a similarity semi-join with and without a filter
 	@scripts/demo.sh
+
+demo-distributed: ## three private servers, a similarity join between them, and what crossed the wire; UPDATE=1 writes docs/distributed.md
+	@scripts/demo-distributed.sh
 
 test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." runs some of tests/sql and tests/scenarios
 	@scripts/test.sh

@@ -152,6 +152,11 @@ if wanted servers; then
   done
 fi
 
+# It checks what it shows.
+if wanted bench && [[ -f $("$PG_CONFIG" --sharedir)/extension/postgres_fdw.control ]]; then
+  stage "distributed demonstration, fewer rows" count_one env N=4000 scripts/demo-distributed.sh
+fi
+
 # That it runs; what it measures on so few rows means nothing.
 if wanted bench && [[ -z $chosen ]]; then
   stage "benchmarks, a few rows" count_one env N=500 MANY=2000 MEMBERS=20000 REPEATS=1 OUT="$logs/bench" scripts/bench.sh

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# The distributed demonstration: three private servers, a similarity join between them, and what crossed the wire with and
+# without a filter, counted by examples/wire.rs. Fails when the filter does not save a factor of 20.
+#   N=20000           songs at each of two sites
+#   UPDATE=1          writes the table into docs/distributed.md
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+. scripts/lib/server.sh
+. scripts/lib/fdw.sh
+
+n=${N:-20000}
+uploads=500
+sites="north south"
+radius=20 # of 1,024 bits
+
+# wire_start: the wires to the sites, each at a socket of its own
+wire_start() {
+  local site wires=() i
+  rustc --edition 2024 -O -o "$WORK/wire" examples/wire.rs
+  for site in $sites; do
+    mkdir "$WORK/wire-$site"
+    wires+=("$site" "$WORK/wire-$site/.s.PGSQL.5432" "$(server_dir "$site")/.s.PGSQL.5432")
+  done
+  : >"$WORK/crossed"
+  "$WORK/wire" "${wires[@]}" >>"$WORK/crossed" &
+  WIRE=$!
+  on_exit wire_stop
+  for ((i = 0; i < 100; i++)); do
+    grep -q ready "$WORK/crossed" && return
+    sleep 0.05
+  done
+  die "the wire did not start"
+}
+wire_stop() { kill "$WIRE"; }
+
+# crossed: bytes to the sites, bytes from them and rows since the last call, once all connections are closed
+seen=0
+crossed() {
+  local i
+  for ((i = 0; i < 200; i++)); do
+    [[ $(grep -c '^open' "$WORK/crossed") == $(grep -c '^closed' "$WORK/crossed") ]] && break
+    sleep 0.05
+  done
+  tail -n +$((seen + 1)) "$WORK/crossed" | awk '$1 == "closed" { to += $3; from += $4; rows += $5 } END { print to + 0, from + 0, rows + 0 }'
+}
+
+# step NAME SQL: runs it in a session of its own, and notes what crossed meanwhile
+declare -A to from rows bytes time
+step() {
+  local name=$1 start
+  seen=$(wc -l <"$WORK/crossed")
+  start=$(now)
+  hub "$2" >/dev/null
+  time[$name]=$(seconds_since "$start")
+  read -r "to[$name]" "from[$name]" "rows[$name]" < <(crossed)
+  bytes[$name]=$((to[$name] + from[$name]))
+}
+
+hub() { server_query hub "SET enable_partitionwise_aggregate = on; $1"; }
+
+# read_at_sites: rows that scans have read at the sites so far
+read_at_sites() {
+  local site sum=0
+  for site in $sites; do
+    sum=$((sum + $(server_query "$site" "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'songs'")))
+  done
+  echo "$sum"
+}
+
+# grouped NUMBER: with commas
+grouped() { printf "%s" "$1" | sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta'; }
+
+# times A B: how often B goes into A
+times() { awk -v a="$1" -v b="$2" 'BEGIN { printf a < 10 * b ? "%.1f" : "%.0f", a / b }'; }
+
+# row LABEL STEP
+row() {
+  printf '| %-32s | %12s | %14s | %9s | %7s | %6s |\n' "$1" "$(grouped "${to[$2]}")" "$(grouped "${from[$2]}")" "$(grouped "${rows[$2]}")" \
+    "$(times "${bytes[column]}" "${bytes[$2]}") x" "${time[$2]} s"
+}
+
+ensure_rust
+ensure_postgresql
+ensure_clang
+[[ -f $("$PG_CONFIG" --sharedir)/extension/postgres_fdw.control ]] || die "the server of $PG_CONFIG has no postgres_fdw: choose one that has it by PG_CONFIG"
+private_tree
+DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+
+say "starting three private servers: hub, north and south"
+fingerprint="CREATE EXTENSION pg_lsbf;
+CREATE FUNCTION fingerprint(name text) RETURNS bit(1024) IMMUTABLE LANGUAGE sql AS \$\$
+  SELECT ('x' || encode(sha512((name || ' a')::bytea), 'hex') || encode(sha512((name || ' b')::bytea), 'hex'))::bit(1024)
+\$\$;"
+for server in hub $sites; do
+  server_start "$server"
+done
+wire_start
+server_psql hub <<SQL
+$fingerprint
+CREATE TABLE songs (site text NOT NULL, id integer, fp bit(1024)) PARTITION BY LIST (site);
+-- Every fourth upload is a song of one site with 8 to $radius bits changed.
+CREATE TABLE uploads AS
+  SELECT id, CASE WHEN id % 4 = 0
+    THEN fingerprint(CASE WHEN id % 8 = 0 THEN 'north' ELSE 'south' END || ' ' || id)
+      # (SELECT bit_xor(1::bit(1024) << (hashint4(1000 * id + i) & 1023)) FROM generate_series(1, 8 + id / 4 % 13) i)
+    ELSE fingerprint('upload ' || id) END AS fp
+  FROM generate_series(1, $uploads) AS id;
+SQL
+for site in $sites; do
+  server_psql "$site" <<SQL
+$fingerprint
+CREATE TABLE songs AS SELECT '$site'::text AS site, id, fingerprint('$site ' || id) AS fp FROM generate_series(1, $n) AS id;
+VACUUM ANALYZE songs;
+SQL
+  fdw_link hub "$site" ", extensions 'pg_lsbf', async_capable 'true', use_remote_estimate 'true'" "$WORK/wire-$site"
+  server_query hub "CREATE FOREIGN TABLE songs_$site PARTITION OF songs FOR VALUES IN ('$site') SERVER $site OPTIONS (table_name 'songs')"
+done
+
+say "without a filter: the column comes to the hub"
+step column "CREATE TABLE fetched AS SELECT site, id, fp FROM songs"
+say "comparing $(grouped $((uploads * n * 2))) pairs"
+hub "CREATE TABLE pairs AS SELECT u.id AS upload, s.site, s.id AS song, bit_count(u.fp # s.fp) AS distance FROM uploads u, fetched s WHERE bit_count(u.fp # s.fp) <= $radius"
+
+say "filter goes out: built from the uploads, asked at the sites; what passed comes back and is compared"
+hub "CREATE TABLE mine AS SELECT lsbf_agg(fp, (SELECT prototype FROM lsbf_design('hamming', near => 0.02, capacity => $uploads, dims => 1024, prefer => 'sharp') LIMIT 1)) AS f FROM uploads"
+step out "CREATE TABLE passed AS SELECT site, id, fp FROM songs WHERE approx_member((SELECT f FROM mine), fp)"
+hub "CREATE TABLE found AS SELECT u.id AS upload, s.site, s.id AS song FROM uploads u, passed s WHERE bit_count(u.fp # s.fp) <= $radius"
+
+say "filters come in: built at the sites, asked at the hub"
+step in "CREATE TABLE routes AS SELECT site, lsbf_agg(fp, (SELECT prototype FROM lsbf_design('hamming', near => 0.02, capacity => $n, dims => 1024) LIMIT 1)) AS f FROM songs GROUP BY site"
+hub "CREATE TABLE screened AS SELECT * FROM uploads u WHERE EXISTS (SELECT FROM routes WHERE approx_member(f, u.fp))"
+
+say "routing: each of 100 uploads is looked up at the sites that can hold its like, then at all sites"
+hub "CREATE FUNCTION look_up(sites text[], query bit) RETURNS SETOF integer STABLE LANGUAGE plpgsql AS \$\$
+  BEGIN RETURN QUERY EXECUTE 'SELECT id FROM songs WHERE site = ANY (\$1) AND bit_count(fp # \$2) <= $radius' USING sites, query; END \$\$"
+before=$(read_at_sites)
+step routed "CREATE TABLE by_route AS SELECT u.id, look_up(ARRAY(SELECT site FROM routes WHERE approx_member(f, u.fp)), u.fp) AS song FROM uploads u WHERE id <= 100"
+routed=$(read_at_sites)
+step all "CREATE TABLE by_all AS SELECT u.id, look_up('{north,south}', u.fp) AS song FROM uploads u WHERE id <= 100"
+all=$(read_at_sites)
+
+say "merging: 20 filters for a million members each"
+hub "CREATE TABLE parts AS SELECT n, lsbf_add((SELECT prototype FROM lsbf_design('cosine', near => 0.02, capacity => 1000000, dims => 768) LIMIT 1),
+  ARRAY(SELECT sin(n * j)::real FROM generate_series(1, 768) j)) AS f FROM generate_series(1, 20) n"
+parts=$(hub "SELECT sum(octet_length(f::bytea)) FROM parts")
+step merge "SELECT lsbf_members(lsbf_union_agg(f)) FROM parts"
+
+table=$WORK/table
+{
+  echo "| what crossed the wire, in bytes  | to the sites | from the sites |      rows |   fewer |   time |"
+  echo "|---|---|---|---|---|---|"
+  row "the column, for a full join" column
+  row "a filter out, what passed back" out
+  row "two filters in" in
+} >"$table"
+raw=$((2 * n * 128))
+read -r matches found extra predicted < <(server_query hub "SELECT (SELECT count(*) FROM pairs), (SELECT count(*) FROM found),
+  (SELECT count(*) FROM (TABLE found EXCEPT SELECT upload, site, song FROM pairs) s), (SELECT sum(lsbf_fnr(f, distance / 1024.0)) FROM pairs, mine)" | tr '|' ' ')
+{
+  echo
+  echo "- $(grouped $((2 * n))) songs of 1,024 bits at two sites, $uploads uploads at the hub. Bits travel as text; in their own bytes the column is $(grouped $raw), $(times "$raw" "${bytes[out]}") times what crossed with the filter."
+  echo "- Full join: $matches pairs. With the filter: $found, none besides ($extra). Missed: $(awk -v m="$matches" -v f="$found" -v p="$predicted" 'BEGIN { printf "%.2f %%, predicted by lsbf_fnr %.2f %%", 100 * (m - f) / m, 100 * p / m }')."
+  echo "- The filter that went out: $(grouped "$(server_query hub "SELECT octet_length(f::bytea) FROM mine")") bytes; $(server_query hub "SELECT count(*) FROM passed") of $(grouped $((2 * n))) songs passed. Those that came in: $(grouped "$(server_query hub "SELECT sum(octet_length(f::bytea)) FROM routes")") bytes; $(server_query hub "SELECT count(*) FROM screened") of $uploads uploads are left to compare."
+  echo "- Routing, 100 uploads looked up one by one: $(grouped $((routed - before))) rows read at the sites in ${time[routed]} s, instead of $(grouped $((all - routed))) in ${time[all]} s; $(server_query hub "SELECT count(*) FROM by_route") and $(server_query hub "SELECT count(*) FROM by_all") songs found."
+  echo "- Merging 20 stored filters, $(grouped $((parts / 1000000))) MB in all: ${time[merge]} s."
+} >>"$table"
+echo
+cat "$table"
+echo
+if [[ -n ${UPDATE:-} ]]; then update_page docs/distributed.md "$table"; fi
+
+((extra == 0)) || die "something was found that the full join does not find"
+awk -v m="$((matches - found))" -v p="$predicted" 'BEGIN { exit !(m <= p + 4 * sqrt(p) + 1) }' ||
+  die "more pairs were missed than four standard deviations above the prediction"
+((matches == uploads / 4)) || die "the full join did not find the copies that were planted"
+((bytes[out] * 20 <= bytes[column])) || die "the filter saved less than a factor of 20"
+say "stopping the servers and removing their files"

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Three nodes behind one partitioned table: a filter is built on each and merged here, one filter is sent to all, and a
+# table of filters tells which nodes are worth asking.
+. "$(dirname "$0")/../../scripts/lib/scenario.sh"
+. "$(dirname "$0")/../../scripts/lib/fdw.sh"
+needs postgres_fdw
+
+nodes="north east south"
+server_start hub
+server_psql hub <<'SQL'
+CREATE EXTENSION pg_lsbf;
+CREATE TABLE songs (id integer, node text NOT NULL, v real[]) PARTITION BY LIST (node);
+CREATE FUNCTION vector(id integer) RETURNS real[] IMMUTABLE LANGUAGE sql AS
+  'SELECT ARRAY(SELECT (100 * sin(id * j ^ 1.5))::real FROM generate_series(1, 16) j)';
+CREATE FUNCTION distance(a real[], b real[]) RETURNS float8 IMMUTABLE LANGUAGE sql AS
+  'SELECT sqrt(sum((x - y) ^ 2)) FROM unnest(a, b) u (x, y)';
+CREATE FUNCTION prototype() RETURNS lsbf IMMUTABLE LANGUAGE sql AS 'SELECT lsbf_new(dims => 16, capacity => 6000, near => 1)';
+SQL
+start=0
+for node in $nodes; do
+  server_start "$node"
+  server_psql "$node" <<SQL
+CREATE EXTENSION pg_lsbf;
+CREATE TABLE songs AS
+  SELECT id, '$node'::text AS node, ARRAY(SELECT (100 * sin(id * j ^ 1.5))::real FROM generate_series(1, 16) j) AS v
+  FROM generate_series($start + 1, $start + 2000) AS id;
+VACUUM ANALYZE songs;
+SQL
+  fdw_link hub "$node" ", extensions 'pg_lsbf', async_capable 'true', use_remote_estimate 'true'"
+  server_query hub "CREATE FOREIGN TABLE songs_$node PARTITION OF songs FOR VALUES IN ('$node') SERVER $node OPTIONS (table_name 'songs')"
+  start=$((start + 2000))
+done
+
+query() { server_query hub "$1"; }
+plan() { query "SET enable_partitionwise_aggregate = on; EXPLAIN (VERBOSE, COSTS off) $1" | without_filters; }
+count_in() { grep -cE "$1" <<<"$2" || true; }
+
+# A filter a node, merged.
+each="SELECT node, lsbf_agg(v, prototype()) AS f FROM songs GROUP BY node"
+merged="SELECT lsbf_union_agg(f) FROM ($each) s"
+assert_eq "each node builds its filter" "$(count_in 'Remote SQL: SELECT node, public\.lsbf_agg\(v, FILTER\) FROM public\.songs GROUP BY' "$(plan "$each")")" 3
+assert_eq "they are merged here" "$(count_in 'Remote SQL: .*lsbf_agg' "$(plan "$merged")")" 3
+all=$(query "SELECT md5(lsbf_agg(v, prototype())::bytea) FROM (SELECT * FROM songs OFFSET 0) s")
+assert_eq "merged, it is the filter of all rows" "$(query "SET enable_partitionwise_aggregate = on; SELECT md5((${merged})::bytea)")" "$all"
+assert_eq "so it is in one go" "$(query "SET enable_partitionwise_aggregate = on; SELECT md5(lsbf_agg(v, prototype())::bytea) FROM songs")" "$all"
+
+# The prototype chosen by one node from its rows, through a view: 100 bytes cross, not a sample.
+server_query north "CREATE VIEW chosen AS SELECT prototype FROM lsbf_design_for('songs', 'v', near => 1, far => 10, capacity => 6000, sample => 500) LIMIT 1"
+query "CREATE FOREIGN TABLE chosen (prototype lsbf) SERVER north; CREATE TABLE prototypes AS SELECT prototype FROM chosen"
+assert_match "a prototype chosen by one node serves all" "$(query "SET enable_partitionwise_aggregate = on; SELECT lsbf_members(lsbf_union_agg(f)) > 5000 FROM (
+  SELECT node, lsbf_agg(v, (SELECT prototype FROM prototypes)) AS f FROM songs GROUP BY node) s")" t
+
+# One filter for all nodes, which look for it at the same time.
+query "CREATE TABLE wanted AS SELECT id, ARRAY(SELECT (x + 0.1)::real FROM unnest(vector(id)) x) AS v FROM generate_series(7, 6000, 300) id;
+  CREATE TABLE filter AS SELECT lsbf_agg(v, prototype()) AS f FROM wanted"
+near="SELECT id FROM songs WHERE approx_member((SELECT f FROM filter), v)"
+assert_eq "all nodes are asked at the same time" "$(count_in 'Async Foreign Scan' "$(plan "$near")")" 3
+assert_eq "all nodes get the filter" "$(count_in 'Remote SQL: .*approx_member' "$(plan "$near")")" 3
+passed=$(query "SELECT count(*) FROM (SELECT * FROM songs OFFSET 0) s WHERE approx_member((SELECT f FROM filter), v)")
+assert_eq "they answer as one would" "$(query "SELECT count(*) FROM ($near) s")" "$passed"
+assert_at_most "few rows come ($passed of 6,000)" "$passed" 300
+assert_eq "what was wanted is among them" "$(query "SELECT count(*) FROM wanted JOIN ($near) s USING (id)")" 20
+
+# Routing: which nodes can hold a neighbour of this vector?
+query "SET enable_partitionwise_aggregate = on; CREATE TABLE routes AS $each"
+server_psql hub <<'SQL'
+CREATE FUNCTION near_songs(query real[], radius float8) RETURNS TABLE (id integer, node text) STABLE LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY EXECUTE 'SELECT id, node FROM songs WHERE node = ANY ($1) AND distance(v, $2) <= $3'
+    USING ARRAY(SELECT r.node FROM routes r WHERE approx_member(f, query)), query, radius;
+END $$;
+SQL
+assert_eq "a song leads to its node, and to few others" "$(query "
+  SELECT bool_and(r.node = ANY (nodes)) || ' ' || (sum(cardinality(nodes)) < 1.2 * count(*)) FROM (
+    SELECT CASE WHEN id <= 2000 THEN 'north' WHEN id <= 4000 THEN 'east' ELSE 'south' END AS node,
+      ARRAY(SELECT node FROM routes WHERE approx_member(f, vector(id))) AS nodes FROM generate_series(1, 6000, 10) id) r")" "true true"
+assert_eq "a stranger leads nowhere" "$(query "SELECT count(*) FROM near_songs(array_fill(5000::real, ARRAY[16]), 1)")" 0
+for id in 10 3000 5990; do
+  assert_eq "routed, song $id is found" "$(query "SELECT id FROM near_songs(ARRAY(SELECT (x + 0.1)::real FROM unnest(vector($id)) x), 1)")" "$id"
+done
+# Only the nodes that were chosen are spoken to: one that is down does not matter.
+server_stop south
+assert_eq "a node that is not asked may be down" "$(query "SELECT node FROM near_songs(vector(10), 1)")" north
+assert_match "one that is asked may not" "$(query "SELECT * FROM near_songs(vector(5990), 1)" 2>&1 || true)" "could not connect to server \"south\""
+assert_match "without routing all are asked" "$(query "SELECT id FROM songs WHERE distance(v, vector(10)) <= 1" 2>&1 || true)" "could not connect to server \"south\""
+server_start south
+
+# Filters of another making: merged when they hash alike, else refused with the reason.
+server_psql east -c "CREATE TABLE made AS SELECT name, lsbf_agg(v, p) AS f FROM songs, (VALUES
+  ('same', lsbf_new(dims => 16, capacity => 6000, near => 1)), ('dims from the rows', lsbf_new(capacity => 6000, near => 1)),
+  ('seed', lsbf_new(dims => 16, capacity => 6000, near => 1, seed => 7)), ('near', lsbf_new(dims => 16, capacity => 6000, near => 2)),
+  ('capacity', lsbf_new(dims => 16, capacity => 7000, near => 1)), ('metric', lsbf_new(metric => 'l1', dims => 16, capacity => 6000, near => 1)),
+  ('kind', ilbf_new(dims => 16, capacity => 6000, near => 1))) AS made (name, p) GROUP BY name"
+query "CREATE FOREIGN TABLE made (name text, f lsbf) SERVER east"
+for name in "same" "dims from the rows"; do
+  assert_eq "$name: merged" "$(query "SELECT md5((f | (SELECT f FROM routes WHERE node = 'east'))::bytea) FROM made WHERE name = '$name'")" \
+    "$(query "SELECT md5(f::bytea) FROM routes WHERE node = 'east'")"
+done
+# refused NAME REASON
+refused() {
+  local got
+  got=$(server_psql hub -v VERBOSITY=verbose -c "SELECT lsbf_union_agg(f) FROM (SELECT f FROM routes WHERE node = 'north' UNION ALL SELECT f FROM made WHERE name = '$1') s" 2>&1 >"$WORK/out" || true)
+  assert_match "another $1 is refused" "$got" "22000: filters differ in $2"
+}
+refused seed "seed: 0 and 7"
+refused near "near: 1 and 2"
+refused capacity "capacity: 6000 and 7000"
+refused metric "metric: l2 and l1"
+refused kind "kind: lsbf and ilbf"
+query "CREATE FOREIGN TABLE made_bytes (name text, f bytea) SERVER east OPTIONS (table_name 'bytes')"
+server_query east "CREATE VIEW bytes AS SELECT name, set_byte(f::bytea, 4, 2) AS f FROM made"
+assert_match "a version to come is refused" "$(server_psql hub -v VERBOSITY=verbose -c "SELECT f::lsbf FROM made_bytes WHERE name = 'same'" 2>&1 || true)" \
+  "22P03: not a valid filter: .*version 2"

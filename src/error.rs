@@ -15,6 +15,8 @@ pub enum Code {
     TooLarge,
     /// 53200: no memory for the expanded functions.
     OutOfMemory,
+    /// 42P01: there is no such table.
+    NoTable,
     /// 42703: a table has no such column.
     NoColumn,
 }

@@ -105,6 +105,12 @@ fn design(call: &Call) -> Result<Datum> {
     };
     let choices = choose::choices(metric, &spec, &wish, None)?;
     tell(&choices, &wish, None);
+    if metric == Metric::L2 && spec.length.is_none() {
+        notice(
+            "other members are taken to be far away",
+            Some("where vectors have about one length, give length, or let lsbf_design_for look at the table"),
+        );
+    }
     answer(call, &choices, dims, &wish.centre)
 }
 pg_function!(lsbf_design, design);
@@ -185,7 +191,10 @@ pg_function!(lsbf_design_for, design_for);
 fn warning(study: &Study, rows: usize, wish: &Wish) -> Option<String> {
     const FEW: usize = 200;
     const MOST: f64 = 0.5;
-    if study.within_near > MOST {
+    const MANY: f64 = 0.02;
+    // Rows with a few copies each are not many within far of each other.
+    let many = study.pairs_within_far > MANY;
+    if many && study.within_near > MOST {
         return Some(format!(
             "near {} is too large for this table: {} of its rows have another row within near, and two rows are {} apart as a rule",
             shown(wish.near),
@@ -193,7 +202,7 @@ fn warning(study: &Study, rows: usize, wish: &Wish) -> Option<String> {
             rounded(study.median)
         ));
     }
-    if study.within_far > MOST {
+    if many && study.within_far > MOST {
         return Some(format!(
             "{} of the rows have another row within far {}, and two rows are {} apart as a rule: most rows will pass",
             percent(study.within_far),

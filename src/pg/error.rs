@@ -21,6 +21,7 @@ pub fn raise(error: Error) -> ! {
         Code::Binary => PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
         Code::TooLarge => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         Code::OutOfMemory => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        Code::NoTable => PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
         Code::NoColumn => PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
     };
     let mut report = pgrx::pg_sys::panic::ErrorReport::new(code, shown(error.message), "pg_lsbf");

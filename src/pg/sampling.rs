@@ -2,7 +2,7 @@
 
 use super::input::of_type;
 use crate::error::{Code, Error, Result};
-use crate::filter::params::{Kind, Metric, Params, in_range};
+use crate::filter::params::{Kind, Metric, Params};
 use crate::hash::rng::Stream;
 use crate::theory::design::{Spec, parameters};
 use crate::theory::sample::Rows;
@@ -13,15 +13,16 @@ use std::ffi::{CStr, CString};
 
 /// Rows taken where nothing is said, and at most.
 const SAMPLE: i64 = 20_000;
-const MOST_ROWS: u64 = 1_000_000;
+const MOST_ROWS: i64 = 1_000_000;
 /// Bytes that the rows taken may have together.
 const MOST_BYTES: usize = 32 << 20;
 /// Rows that are taken however long they are.
 const LEAST_ROWS: usize = 10;
 /// Of larger tables only so many bytes are read, in pages chosen at random.
 const MOST_READ: i64 = 256 << 20;
-/// Rows fetched at once.
-const BATCH: i64 = 256;
+/// Rows fetched at once, and about how many bytes.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// A column of a table.
 pub struct Source {
@@ -57,7 +58,7 @@ impl Source {
         unsafe {
             let name = pg_sys::get_rel_name(relation);
             if name.is_null() {
-                return Err(Error::parameter(format!("relation {} does not exist", relation.to_u32())));
+                return Err(Error::new(Code::NoTable, format!("relation {} does not exist", relation.to_u32())));
             }
             let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
             let from = owned(pg_sys::quote_qualified_identifier(schema, name));
@@ -72,7 +73,12 @@ impl Source {
                 given if READ.contains(&given) => (quoted.clone(), given),
                 pg_sys::NUMERICARRAYOID => (format!("{quoted}::pg_catalog.float8[]"), pg_sys::FLOAT8ARRAYOID),
                 pg_sys::VARCHAROID | pg_sys::BPCHAROID => (format!("{quoted}::pg_catalog.text"), pg_sys::TEXTOID),
-                _ => (format!("{quoted}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID),
+                // pgvector has no cast from sparsevec to arrays, but one to vector.
+                other => {
+                    let by = owned(pg_sys::format_type_be_qualified(other));
+                    let by = by.strip_suffix(".sparsevec").map_or(String::new(), |schema| format!("::{schema}.vector"));
+                    (format!("{quoted}{by}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID)
+                }
             };
             Ok(Source { relation, column: quoted, expression, type_, name: format!("{from}.{}", attribute), from })
         }
@@ -92,7 +98,9 @@ impl Source {
     /// Takes rows at random.
     pub fn sample(&self, metric: Metric, symbols: bool, wanted: Option<i64>, seed: u64) -> Result<Taken> {
         let wanted = wanted.unwrap_or(SAMPLE);
-        in_range("sample", wanted.max(0) as u64, LEAST_ROWS as u64, MOST_ROWS)?;
+        if !(LEAST_ROWS as i64..=MOST_ROWS).contains(&wanted) {
+            return Err(Error::parameter(format!("sample must be between {LEAST_ROWS} and {MOST_ROWS}, not {wanted}")));
+        }
         let spec = Spec { capacity: Some(10), near: Some(0.1), symbols, ..Spec::default() };
         let reader = parameters(Kind::Lsbf, metric, &spec)?.0;
         let mut reservoir = Reservoir {
@@ -105,7 +113,8 @@ impl Source {
         };
         let unreadable = || Error::data(format!("{} is of a type that cannot be read", self.name));
         let vector = |datum| of_type(datum, self.type_).unwrap_or_else(|| Err(unreadable()));
-        let share = self.read(seed, |datum| reservoir.offer(|| vector(datum)))?;
+        let named = |error: Error| Error { message: format!("{} in {}", error.message, self.name), ..error };
+        let share = self.read(seed, |datum| reservoir.offer(|| vector(datum)).map_err(named))?;
         if reservoir.rows.is_empty() {
             return Err(Error::data(format!("{} has no vectors to learn from", self.name))
                 .with_hint("lsbf_design chooses filters without a table"));
@@ -138,10 +147,14 @@ impl Source {
                 true,
                 0,
             );
+            // Values that are computed may be large, whatever of them is kept.
+            let mut batch = 1;
             loop {
                 pgrx::check_for_interrupts!();
-                pg_sys::SPI_cursor_fetch(portal, true, BATCH as _);
+                pg_sys::SPI_cursor_fetch(portal, true, batch);
                 let (count, table) = (pg_sys::SPI_processed as usize, pg_sys::SPI_tuptable);
+                let bytes: usize = (0..count).map(|i| (*(*(*table).vals.add(i))).t_len as usize).sum();
+                batch = (BATCH_BYTES / (bytes / count.max(1)).max(1)).clamp(1, 2 * count.max(1)).min(BATCH) as _;
                 memory.switch_to(|_| {
                     for i in 0..count {
                         let mut is_null = false;
@@ -176,7 +189,7 @@ impl Source {
             "WITH RECURSIVE parts (part) AS (SELECT pg_catalog.int8 '{number}'::pg_catalog.oid UNION ALL
                SELECT inhrelid FROM pg_catalog.pg_inherits, parts WHERE inhparent OPERATOR(pg_catalog.=) part)
              SELECT CASE WHEN pg_catalog.bool_or(relkind OPERATOR(pg_catalog.=) 'f') THEN 0
-               ELSE pg_catalog.sum(pg_catalog.pg_table_size(part::pg_catalog.regclass)) END::pg_catalog.int8
+               ELSE pg_catalog.sum(pg_catalog.pg_relation_size(part::pg_catalog.regclass)) END::pg_catalog.int8
              FROM parts, pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) part"
         ))?;
         // SAFETY: as above; the result is one number, or none.

@@ -7,6 +7,10 @@ use pgrx::pg_sys::{self, Datum};
 pg_function!(lsbf_shingles, |call| {
     let unit = call.text(2).map_or(Ok(Unit::Characters), Unit::parse)?;
     let hashes = shingles(super::input::text(call.required(0)), call.int4(1).unwrap_or(5), unit)?;
+    // An empty set is near nothing: aggregates pass over what is NULL.
+    if hashes.is_empty() {
+        return Ok(call.null());
+    }
     let mut elements: Vec<Datum> = hashes.into_iter().map(Datum::from).collect();
     // SAFETY: the elements are eight bytes each, passed by value, of type bigint.
     let array = unsafe {

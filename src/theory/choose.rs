@@ -58,7 +58,7 @@ impl Prefer {
     /// Of rows that have no member within far, no more than this share of the rate at far should pass.
     fn strangers(self) -> f64 {
         match self {
-            Prefer::Small => 0.035,
+            Prefer::Small => 0.08,
             Prefer::Balanced | Prefer::Fast => 0.13,
             Prefer::Sharp => 0.08,
         }
@@ -66,14 +66,14 @@ impl Prefer {
 
     /// What is to be as low as can be.
     fn price(self, bytes: f64, cost: f64) -> f64 {
-        // From here on a byte weighs more.
-        let over = |most: f64| 4.0 * over(bytes, most);
+        // From here on a byte weighs more, up to a quarter more bytes.
+        let over = |most: f64| 4.0 * over(bytes, most).min(0.25);
         let (bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => 0.25 * bytes + over(11.9) + 0.4 * cost,
+            Prefer::Small => 0.25 * bytes + over(11.85) + 0.5 * cost,
             Prefer::Balanced => bytes + 0.5 * cost,
             Prefer::Fast => 0.5 * bytes + cost,
-            Prefer::Sharp => 0.5 * bytes + over(23.7) + 0.1 * cost,
+            Prefer::Sharp => 0.5 * bytes + over(23.6) + 0.1 * cost,
         }
     }
 }
@@ -145,6 +145,8 @@ const QUARTERS_A_KEY: std::ops::RangeInclusive<u32> = 20..=128;
 const TABLES: [u32; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128];
 /// Tables of those that can try several keys.
 const MOST_TABLES: u32 = 32;
+/// How many times the rate at far may be higher, by the others around rows, where none was asked for.
+const SLACK: f64 = 1.4;
 /// How much it counts when more strangers pass than should.
 const STRANGERS: f64 = 0.6;
 /// Of rows whose nearest member is so many times as far as far, no more than so many times the rate at far should pass.
@@ -167,14 +169,15 @@ impl Spread {
     /// From odds of e^-12 to e^12; what is beyond makes no difference.
     const STEPS: usize = 97;
 
-    fn of(chances: impl Iterator<Item = f64>) -> Spread {
+    /// From chances, and how many cases have each.
+    fn of(chances: impl Iterator<Item = (f64, f64)>) -> Spread {
         let mut steps = [(0.0, 0.0); Spread::STEPS];
         let mut count = 0.0;
-        for chance in chances {
+        for (chance, number) in chances.filter(|chance| chance.1 > 0.0) {
             let middle = (Spread::STEPS / 2) as f64;
             let step = libm::round(libm::log(chance / (1.0 - chance)) / Spread::STEP);
             let (sum, cases) = &mut steps[(step.clamp(-middle, middle) + middle) as usize];
-            (*sum, *cases, count) = (*sum + chance, *cases + 1.0, count + 1.0);
+            (*sum, *cases, count) = (*sum + chance * number, *cases + number, count + number);
         }
         let filled = steps.into_iter().filter(|step| step.1 > 0.0);
         Spread(filled.map(|(sum, cases)| (sum / cases, cases / count)).collect())
@@ -205,10 +208,12 @@ struct Hits {
 struct Known<'a> {
     wish: &'a Wish,
     /// Whether the rate at far is to be kept for rows with others around them. Where nothing was asked for, and a sample
-    /// tells by chance how many others there are, that is worth its price or not.
+    /// tells by chance how many others there are, it may be [`SLACK`] times that: what is less is worth its price or not.
     strict: bool,
-    /// How many times as often as by the law of distances tables are hit by others.
+    /// How many times as often as by the law of distances tables are hit by others, and how much that happens to several
+    /// tables of a question at once: 0 where tables are independent, 1 where they are all the same.
     met: f64,
+    together: f64,
     by_distance: Grid,
     by_chord: Grid,
 }
@@ -219,6 +224,7 @@ impl Known<'_> {
             wish,
             strict: true,
             met: 1.0,
+            together: 0.0,
             by_distance: Grid::new(&wish.cases, |other| other.0),
             by_chord: Grid::new(&wish.cases, |other| other.1),
         }
@@ -311,13 +317,23 @@ impl Draft {
         // How often strangers pass is told by strangers, where there are any.
         let any = wish.cases.iter().any(|case| case.is_stranger);
         let strangers = || wish.cases.iter().zip(&others).filter(move |(case, _)| case.is_stranger || !any);
+        // Where hits come together, some of the cases are hit more often, and the others never.
+        let split = |mean: f64| {
+            let more = mean + known.together * (1.0 - mean);
+            let share = if more > 0.0 { mean / more } else { 1.0 };
+            [(more, share), (0.0, 1.0 - share)]
+        };
+        let crowd = |(case, &others): (&Case, &f64)| {
+            let far = at(case, wish.far);
+            split(others).map(|(others, share)| (either(far, others), share))
+        };
         Hits {
-            near: Spread::of(wish.cases.iter().map(near)),
-            far: Spread::of(strangers().map(|(case, _)| at(case, wish.far))),
-            crowd: Spread::of(strangers().map(|(case, &others)| either(at(case, wish.far), others))),
-            others: Spread::of(strangers().map(|(_, &others)| others)),
-            inside: Spread::of(strangers().map(|(case, _)| at(case, inside))),
-            beyond: Spread::of(strangers().map(|(case, _)| at(case, beyond))),
+            near: Spread::of(wish.cases.iter().map(|case| (near(case), 1.0))),
+            far: Spread::of(strangers().map(|(case, _)| (at(case, wish.far), 1.0))),
+            crowd: Spread::of(strangers().flat_map(crowd)),
+            others: Spread::of(strangers().flat_map(|(_, &others)| split(others))),
+            inside: Spread::of(strangers().map(|(case, _)| (at(case, inside), 1.0))),
+            beyond: Spread::of(strangers().map(|(case, _)| (at(case, beyond), 1.0))),
         }
     }
 }
@@ -376,6 +392,8 @@ struct Fixed {
     width: Option<f64>,
     bits: Option<u64>,
     bloom_hashes: Option<u32>,
+    /// Whether projections are made by fast transforms.
+    fast: Option<bool>,
 }
 
 impl Fixed {
@@ -389,6 +407,7 @@ impl Fixed {
             width: spec.width,
             bits: whole("bits", spec.bits, LINE, limits::MAX_BYTES * 8)?,
             bloom_hashes: count("bloom_hashes", spec.bloom_hashes, 1, limits::MAX_LINE_HASHES)?,
+            fast: spec.fast,
         })
     }
 }
@@ -411,11 +430,10 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
             list.sort_by(|a, b| a.price.total_cmp(&b.price));
             list.truncate(LOOKED_AT);
             if let (Some(best), Some(sample)) = (list.first(), sample) {
-                known.met = met(best, sample, &known);
+                (known.met, known.together) = met(best, sample, &known);
             }
             let list = refined(list, &known, &fixed, &lines, (fpr, fnr));
-            // What was not asked for may be missed by a little more.
-            let slack = if known.strict { 1.05 } else { 1.5 };
+            let slack = 1.05 * if known.strict { 1.0 } else { SLACK };
             let keeps = |best: &Choice| best.fpr <= wanted_fpr * slack && best.fnr <= wanted_fnr * 1.05;
             let reached = list.first().is_some_and(keeps);
             return Ok(Choices { list, fpr, fnr, reached });
@@ -430,25 +448,32 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
     }
 }
 
-/// How many times as often as by the law of distances tables are hit by others, for a filter and a sample of the members.
-fn met(best: &Choice, sample: &Rows, known: &Known) -> f64 {
+/// What a filter and a sample of the members tell: see [`Known`].
+fn met(best: &Choice, sample: &Rows, known: &Known) -> (f64, f64) {
     /// So many hits are expected and found beforehand: a few by chance decide little.
     const CAUTION: f64 = 4.0;
+    let as_expected = (1.0, 0.0);
     let cases = &known.wish.cases;
-    let Some(stranger) = cases.iter().find(|case| case.is_stranger) else { return 1.0 };
+    let Some(stranger) = cases.iter().find(|case| case.is_stranger) else { return as_expected };
     let found = crowd::met(&best.params, &known.wish.centre, sample, |case| cases[case].is_stranger, pause);
-    let Some(found) = found else { return 1.0 };
+    let Some(found) = found else { return as_expected };
     // The same cases, with the members of the sample only.
     let all: f64 = stranger.others.iter().map(|other| other.2).sum();
     let fewer = |case: &Case| {
-        let others =
-            case.others.iter().map(|&(distance, chord, members)| (distance, chord, members * found.members / all));
-        Case { others: others.collect(), ..case.clone() }
+        let fewer = |&(distance, chord, members): &(f64, f64, f64)| (distance, chord, members * found.members / all);
+        Case { others: case.others.iter().map(fewer).collect(), ..case.clone() }
     };
     let wish = Wish { cases: cases.iter().map(fewer).collect(), ..known.wish.clone() };
     let draft = Draft::new(best.params.clone(), best.params.probes(), probing::TABLES);
-    let expected = draft.hits(&Known::new(&wish), best.params.probes()).others.mean(|q| q) * found.asked;
-    (found.hits + CAUTION) / (expected + CAUTION)
+    let others = draft.hits(&Known::new(&wish), best.params.probes()).others;
+    let met = (found.hits + CAUTION) / (others.mean(|q| q) * found.asked + CAUTION);
+    // Of pairs of tables, the square of the chance is hit where they are independent, the chance itself where they are
+    // the same.
+    let q = |q: f64| (met * q).min(1.0);
+    let (square, rest) = (others.mean(|other| q(other) * q(other)), others.mean(|other| q(other) * (1.0 - q(other))));
+    let pairs = (found.pairs + CAUTION) / (square * found.pairs_asked + CAUTION);
+    let together = if rest > 0.0 { (square * (pairs - 1.0) / rest).clamp(0.0, 0.95) } else { 0.0 };
+    (met, together)
 }
 
 /// Families and tuples worth trying.
@@ -476,7 +501,10 @@ fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, known: &Known) -> Result<V
             "that is for cosine, for l2 with polytope or length given, and for hamming with polytope given",
         ));
     }
-    if shapes.is_empty() {
+    // Of bit strings, either may tell more.
+    if shapes.is_empty()
+        || metric == Metric::Hamming && fixed.polytope.is_none() && spec.centre.is_none() && spec.length.is_none()
+    {
         let widths = match fixed.width {
             _ if !family.has_width() => vec![0.0],
             Some(width) => vec![width],
@@ -589,15 +617,16 @@ fn best_of(
     for probes in probes {
         pause();
         let hits = draft.hits(known, probes);
-        let aimed = if known.strict { &hits.crowd } else { &hits.far };
         for &tables in &tables {
             let Some(votes) = most_votes(&hits, tables, fixed, fnr) else { continue };
+            let passed = |spread: &Spread, noise: f64| spread.mean(|q| at_least(tables, either(q, noise), votes));
             let keeps = |noise: f64| {
                 let by_noise = at_least(tables, noise, votes);
                 // Where rates cannot be kept, false positives of the lines should at least not add to them.
                 fpr >= 1.0 && (by_noise <= MOST_NOISE || fixed.bits.is_some() || fnr >= 1.0)
                     || by_noise <= (fpr * NOISE).min(MOST_NOISE)
-                        && aimed.mean(|q| at_least(tables, either(q, noise), votes)) <= fpr
+                        && passed(&hits.far, noise) <= fpr
+                        && passed(&hits.crowd, noise) <= fpr * if known.strict { 1.0 } else { SLACK }
             };
             // More bits err less. So many are taken that the rates are kept, and more while they are worth their price.
             let lines = lines.of(tables);
@@ -608,8 +637,7 @@ fn best_of(
                 let params = Params { tables, votes, bloom_hashes: line.hashes, probing, ..draft.params.clone() };
                 let Some(mut choice) = finished(params, &hits, line, fixed, known.wish) else { break };
                 let noise = probing::noise(line.rate, f64::from(probes));
-                let passed = |spread: &Spread| spread.mean(|q| at_least(tables, either(q, noise), votes));
-                let (inside, beyond) = (passed(&hits.inside), passed(&hits.beyond));
+                let (inside, beyond) = (passed(&hits.inside, noise), passed(&hits.beyond, noise));
                 let strangers = over(choice.strangers, fpr * known.wish.prefer.strangers());
                 choice.price += STRANGERS
                     * (over(choice.fpr, fpr)
@@ -695,7 +723,7 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, wish: &Wish
         None => (params.capacity as f64 * line.bits_a_key / LINE as f64).ceil() as u64,
     };
     let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
-    choose_transform(&mut params, None, wish.dims).ok()?;
+    choose_transform(&mut params, fixed.fast, wish.dims).ok()?;
     params.validate().ok()?;
     crate::hash::check_expansion(&params, wish.dims).ok()?;
     let (fpr, fnr, strangers) =

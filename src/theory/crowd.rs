@@ -21,6 +21,9 @@ pub struct Met {
     /// Tables that were asked by rows without a near member, and those that knew one of their keys.
     pub asked: f64,
     pub hits: f64,
+    /// The same of pairs of tables, both of which did: where hits come together, votes tell less.
+    pub pairs_asked: f64,
+    pub pairs: f64,
 }
 
 /// Fills tables with a sample, but for the rows that are questions, and asks them; `counts` says which questions count.
@@ -61,12 +64,15 @@ pub fn met(
             members += f64::from(rows.show(at, |row| filter.add(&mut engine, row)).is_ok());
         }
     }
-    let mut met = Met { members, asked: 0.0, hits: 0.0 };
+    let mut met = Met { members, asked: 0.0, hits: 0.0, pairs_asked: 0.0, pairs: 0.0 };
+    let pairs = |tables: u32| f64::from(tables * (tables.max(1) - 1) / 2);
     for (_, &question) in asked.iter().enumerate().filter(|&(case, _)| counts(case)) {
         pause();
         if let Ok(votes) = rows.show(question, |row| engine.votes(&filter.image, row, 1.0)) {
             met.asked += f64::from(TABLES);
             met.hits += f64::from(votes);
+            met.pairs_asked += pairs(TABLES);
+            met.pairs += pairs(votes);
         }
     }
     Some(met)

@@ -23,8 +23,10 @@ const DISTANCES: usize = 33;
 const LAST_DISTANCE: f64 = 2.0;
 /// Numbers of probes for which g is found: 1, 2, 3, 4, 6, 8, 12, and so on.
 const COUNTS: usize = 24;
-/// Single hashes in a pool.
-const POOL: usize = 4096;
+/// Single hashes in a pool: as many as can be drawn in some hundredths of a second.
+fn pool_size(shape: &Shape) -> usize {
+    if shape.law == Family::CrossPolytope { 8192 } else { 65536 }
+}
 /// Tables put together for an estimate, and for a first look.
 pub const TABLES: u32 = 8000;
 pub const FIRST_LOOK: u32 = 2000;
@@ -189,7 +191,7 @@ fn pool(shape: &Shape) -> Rc<Vec<Single>> {
     let single = Shape { hashes: 1, ..*shape };
     let draw = || {
         let mut s = Stream::new(2007, 0);
-        (single, Rc::new((0..POOL).map(|_| Single::draw(shape, &mut s)).collect()))
+        (single, Rc::new((0..pool_size(shape)).map(|_| Single::draw(shape, &mut s)).collect()))
     };
     POOLS.with(|pools| remember(pools, REMEMBERED_POOLS, |kept| kept.0 == single, draw)).1
 }
@@ -256,7 +258,7 @@ impl Curve {
         let last = (0..COUNTS).find(|&i| count(i) >= most).unwrap_or(COUNTS - 1);
         let probes = count(last) as usize - 1;
         for number in 0..tables {
-            let table: Vec<&Single> = (0..shape.hashes).map(|_| &pool[s.below(POOL as u64) as usize]).collect();
+            let table: Vec<&Single> = (0..shape.hashes).map(|_| &pool[s.below(pool.len() as u64) as usize]).collect();
             let top = table.iter().fold(0.0f32, |top, single| top.max(single.top));
             let drawn = Drawn { table, unit: 1.0 / top, cheapest: RefCell::default() };
             walk.start(drawn.table.len(), probes, &drawn);
@@ -482,7 +484,11 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let noise = noise(line_rate(keys, params.bloom_hashes), tried(params, probes));
     let distinct = keys * (params.partition() / LINE) as f64;
     let others = -libm::expm1(-members * chance(params, probes));
-    let others = others.max(collision::crowding(distinct, members));
+    // Where nothing is known of unrelated vectors, members that share keys tell how they crowd, or that they are alike.
+    let others = match params.family.law() {
+        Family::Gaussian | Family::Cauchy => others.max(collision::crowding(distinct, members)),
+        _ => others,
+    };
     let missed = (1.0 - hit(params, distance, probes)) * (1.0 - others) * (1.0 - noise);
     binomial::at_least(params.tables, 1.0 - missed, params.votes)
 }

@@ -206,6 +206,8 @@ pub struct Study {
     /// The share of rows that have another one within near, and within far.
     pub within_near: f64,
     pub within_far: f64,
+    /// The share of all pairs of rows that are within far.
+    pub pairs_within_far: f64,
     /// The median distance of two rows.
     pub median: f64,
 }
@@ -234,12 +236,12 @@ pub fn typical(metric: Metric, rows: &Rows) -> f64 {
 /// Studies a sample of a table of so many rows. `pause` is called now and then, for interrupts.
 pub fn study(metric: Metric, rows: &Rows, population: f64, near: f64, far: f64, pause: impl FnMut()) -> Study {
     match rows {
-        Rows::Reals { dims, values } => Vectors::new(metric, *dims, values).study(population, near, far, pause),
+        Rows::Reals { dims, values } => Vectors::new(metric, *dims, values.clone()).study(population, near, far, pause),
         Rows::Bits { len, bytes } => {
             let bit = |row: &[u8], at: usize| f32::from(row[at / 8] >> (7 - at % 8) & 1);
             let rows = bytes.chunks_exact(len.div_ceil(8).max(1));
             let values: Vec<f32> = rows.flat_map(|row| (0..*len).map(move |at| bit(row, at))).collect();
-            Vectors::new(metric, *len, &values).study(population, near, far, pause)
+            Vectors::new(metric, *len, values).study(population, near, far, pause)
         }
         _ => Plain { rows }.study(population, near, far, pause),
     }
@@ -255,6 +257,8 @@ struct Counter {
     cases: Vec<Case>,
     within_near: usize,
     within_far: usize,
+    pairs: usize,
+    pairs_within_far: usize,
     distances: Vec<f64>,
 }
 
@@ -291,7 +295,9 @@ impl Around {
         if counter.distances.len() < 1 << 16 {
             counter.distances.push(distance);
         }
+        counter.pairs += 1;
         if distance <= counter.far {
+            counter.pairs_within_far += 1;
             return;
         }
         let bin = &mut self.bins[quarters(distance / counter.far).min(BINS - 1)];
@@ -320,6 +326,8 @@ impl Counter {
             cases: Vec::new(),
             within_near: 0,
             within_far: 0,
+            pairs: 0,
+            pairs_within_far: 0,
             distances: Vec::new(),
         }
     }
@@ -333,6 +341,7 @@ impl Counter {
             one_length,
             within_near: self.within_near as f64 / questions,
             within_far: self.within_far as f64 / questions,
+            pairs_within_far: self.pairs_within_far as f64 / self.pairs.max(1) as f64,
             cases: self.cases,
             median,
         }
@@ -364,10 +373,11 @@ pub fn questions(rows: usize) -> Vec<usize> {
     (0..count).map(|i| i * rows / count).collect()
 }
 
-struct Vectors<'a> {
+struct Vectors {
     metric: Metric,
     dims: usize,
-    values: &'a [f32],
+    /// Seen from the centre: where rows lie far out, distances would be lost in rounding.
+    values: Vec<f32>,
     centre: Vec<f32>,
 }
 
@@ -375,22 +385,22 @@ fn dot(x: &[f32], y: &[f32]) -> f64 {
     x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
 }
 
-impl<'a> Vectors<'a> {
-    fn new(metric: Metric, dims: usize, values: &'a [f32]) -> Self {
+impl Vectors {
+    fn new(metric: Metric, dims: usize, mut values: Vec<f32>) -> Self {
         let mut sums = vec![0.0f64; dims];
         for row in values.chunks_exact(dims.max(1)) {
             sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += f64::from(x));
         }
         let count = (values.len() / dims.max(1)).max(1) as f64;
-        Vectors { metric, dims, values, centre: sums.iter().map(|sum| (sum / count) as f32).collect() }
-    }
-
-    fn rows(&self) -> std::slice::ChunksExact<'a, f32> {
-        self.values.chunks_exact(self.dims.max(1))
+        let centre: Vec<f32> = sums.iter().map(|sum| (sum / count) as f32).collect();
+        for row in values.chunks_exact_mut(dims.max(1)) {
+            row.iter_mut().zip(&centre).for_each(|(x, centre)| *x -= centre);
+        }
+        Vectors { metric, dims, values, centre }
     }
 
     fn study(self, population: f64, near: f64, far: f64, mut pause: impl FnMut()) -> Study {
-        let rows: Vec<&[f32]> = self.rows().collect();
+        let rows: Vec<&[f32]> = self.values.chunks_exact(self.dims.max(1)).collect();
         let asked = questions(rows.len());
         let mut counter = Counter::new(self.metric, rows.len(), population, near, far);
         let mut around: Vec<Around> = asked.iter().map(|_| Around::new()).collect();
@@ -399,25 +409,19 @@ impl<'a> Vectors<'a> {
         for (row, &question) in asked.iter().enumerate() {
             rows[question].iter().enumerate().for_each(|(column, &x)| matrix.set(row, column, x));
         }
-        let middle = dot(&self.centre, &self.centre);
-        // Of a row: its squared length, what it shares with the centre, its length from there.
-        let facts = |row: &[f32]| {
-            let (square, shared) = (dot(row, row), dot(row, &self.centre));
-            (square, shared, libm::sqrt((square - 2.0 * shared + middle).max(0.0)))
-        };
-        let of_questions: Vec<(f64, f64, f64)> = asked.iter().map(|&question| facts(rows[question])).collect();
+        let squares: Vec<f64> = asked.iter().map(|&question| dot(rows[question], rows[question])).collect();
         let mut products = vec![0.0; asked.len()];
         for (number, row) in rows.iter().enumerate() {
             if number % 64 == 0 {
                 pause();
             }
-            let (square, shared, length) = facts(row);
+            let square = dot(row, row);
             matrix.multiply(Path::best(), row, &mut products);
             for (i, &product) in products.iter().enumerate() {
                 if asked[i] == number {
                     continue;
                 }
-                let (its_square, its_shared, its_length) = of_questions[i];
+                let its_square = squares[i];
                 let apart = libm::sqrt((square + its_square - 2.0 * product).max(0.0));
                 let distance = match self.metric {
                     Metric::Hamming => apart * apart / self.dims as f64,
@@ -425,14 +429,14 @@ impl<'a> Vectors<'a> {
                     Metric::L1 => rows[asked[i]].iter().zip(*row).map(|(x, y)| f64::from((x - y).abs())).sum(),
                     _ => apart,
                 };
-                let cos = (product - shared - its_shared + middle) / (length * its_length).max(1e-300);
+                let cos = product / libm::sqrt(square * its_square).max(1e-300);
                 let chord = libm::sqrt((2.0 - 2.0 * cos.clamp(-1.0, 1.0)).max(0.0));
                 around[i].count(&mut counter, distance, chord);
             }
         }
         // Bit strings: as shares of the longest there are.
         let scale = if self.metric == Metric::Hamming { 1.0 / libm::sqrt(self.dims as f64) } else { 1.0 };
-        let lengths: Vec<f64> = of_questions.iter().map(|facts| facts.2 * scale).collect();
+        let lengths: Vec<f64> = squares.iter().map(|square| libm::sqrt(*square) * scale).collect();
         for (around, &length) in around.into_iter().zip(&lengths) {
             around.close(&mut counter, length);
         }

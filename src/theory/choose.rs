@@ -66,14 +66,17 @@ impl Prefer {
 
     /// What is to be as low as can be.
     fn price(self, bytes: f64, cost: f64) -> f64 {
-        // From here on a byte weighs more, up to a quarter more bytes.
-        let over = |most: f64| 4.0 * over(bytes, most).min(0.25);
-        let (bytes, cost) = (libm::log(bytes), libm::log(cost));
+        // Up to so many bytes they weigh little, then much up to a quarter more, and then as usual.
+        let budget = |most: f64, weight: f64| {
+            let over = over(bytes, most);
+            weight * (libm::log(bytes) - over) + 4.0 * over.min(0.25) + (over - 0.25).max(0.0)
+        };
+        let (log_bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => 0.25 * bytes + over(11.85) + 0.5 * cost,
-            Prefer::Balanced => bytes + 0.5 * cost,
-            Prefer::Fast => 0.5 * bytes + cost,
-            Prefer::Sharp => 0.5 * bytes + over(23.6) + 0.1 * cost,
+            Prefer::Small => budget(11.85, 0.25) + 0.5 * cost,
+            Prefer::Balanced => log_bytes + 0.5 * cost,
+            Prefer::Fast => 0.5 * log_bytes + cost,
+            Prefer::Sharp => budget(23.6, 0.5) + 0.1 * cost,
         }
     }
 }

@@ -84,3 +84,7 @@ SELECT count(*), min(found), max(found) FROM (
         FROM generate_series(1, 50) i, (SELECT seed, lsbf_new(dims => 4, capacity => 50, near => 0.1, match => 'any', length => 1, centre => '{0, 0, 0, 1}', seed => seed) AS prototype
                                         FROM generate_series(1, 40) seed OFFSET 0) p
         GROUP BY seed) t) s;
+-- transform is kept
+SELECT t, (lsbf_info(lsbf_new(match => 'any', metric => 'l2', dims => 128, near => 4, far => 10, capacity => 20000, transform => t))).family
+FROM unnest(ARRAY['dense', 'hadamard']) t;
+SELECT lsbf_new(match => 'any', metric => 'jaccard', near => 0.1, capacity => 20000, transform => 'dense');

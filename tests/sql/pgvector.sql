@@ -38,6 +38,8 @@ CREATE TABLE w AS SELECT i, h, h::vector AS v, h::sparsevec AS s, h::real[] AS r
 CREATE TABLE g AS SELECT name, lsbf_agg(v, p) AS v, lsbf_agg(h, p) AS h, lsbf_agg(s, p) AS s, lsbf_agg(r, p) AS r, lsbf_agg(d, p) AS d
   FROM w, prototypes GROUP BY name;
 SELECT name, v = r AS vector, h = r AS halfvec, s = r AS sparsevec, d = r AS doubles FROM g ORDER BY name;
+-- A design reads all types of pgvector, and the same from each.
+SELECT count(DISTINCT prototype) AS prototypes FROM unnest(ARRAY['v', 'h', 's', 'r']) c, LATERAL (SELECT prototype FROM lsbf_design_for('w', c, near => 0.1) LIMIT 1) d;
 SELECT name, bool_and(approx_member(g.r, w.v) AND approx_member(g.r, w.h) AND approx_member(g.r, w.s)) AS found,
     bool_and(approx_votes(g.r, w.v) = approx_votes(g.r, w.r) AND approx_votes(g.r, w.h) = approx_votes(g.r, w.r)
       AND approx_votes(g.r, w.s) = approx_votes(g.r, w.r)) AS votes

@@ -726,7 +726,12 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, wish: &Wish
         None => (params.capacity as f64 * line.bits_a_key / LINE as f64).ceil() as u64,
     };
     let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
-    choose_transform(&mut params, fixed.fast, wish.dims).ok()?;
+    // Cross-polytopes have fast transforms always.
+    match params.family.is_polytope() {
+        true if fixed.fast == Some(false) => return None,
+        true => {}
+        false => choose_transform(&mut params, fixed.fast, wish.dims).ok()?,
+    }
     params.validate().ok()?;
     crate::hash::check_expansion(&params, wish.dims).ok()?;
     let (fpr, fnr, strangers) =
@@ -832,7 +837,9 @@ pub fn check(metric: Metric, spec: &Spec) -> Result<u32> {
     // Ranges and names, as for every filter.
     let family = family_of(metric, spec.symbols)?;
     let width = if family.has_width() { spec.width.unwrap_or(1.0) } else { 0.0 };
-    shape(metric, family, spec, &wish, width).validate()?;
+    let mut shape = shape(metric, family, spec, &wish, width);
+    shape.validate()?;
+    choose_transform(&mut shape, spec.fast, dims)?;
     Ok(dims)
 }
 

@@ -6,7 +6,7 @@ use super::image;
 use super::input::{Read, for_each_input, prefetch};
 use super::stored;
 use crate::error::{Error, Result};
-use crate::filter::header::{self, View};
+use crate::filter::header::{self, Header, View};
 use crate::filter::params::Params;
 use crate::filter::{check_alike, merge};
 use crate::vector::Vector;
@@ -55,9 +55,9 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     };
     let header = View::new(image)?.header;
     check_prototype(&View { header, words: image }, &prototype)?;
-    // The parameters are the prototype's, so that the state is free to be changed.
-    let front = View { header, words: prototype.words };
-    engines::with(&front, image.len(), &vector, |engine| engine.add_in(&header, image, &vector))?;
+    // The parameters and the centre are read from the prototype, so that the state is free to be changed.
+    let front = View { header: Header { dims: header.dims, ..prototype.header }, words: prototype.words };
+    engines::with(&front, front.words.len(), &vector, |engine| engine.add_in(&header, image, &vector))?;
     Ok(state)
 }
 for_each_input!(lsbf_agg_step,

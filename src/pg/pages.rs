@@ -8,6 +8,8 @@ use pgrx::pg_sys;
 const PAGE: usize = 256;
 /// Words up to which a filter is one piece from the start.
 const SMALL: usize = 8 << 10;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// The share of pages, one in so many, from which on a filter is one piece.
 const MANY: usize = 8;
 
@@ -22,7 +24,9 @@ pub struct Words {
 
 /// Words of which only the pages that were written exist; all others are zero.
 pub struct Pages {
+    /// Where each page lies; null where it was not made yet.
     table: *mut *mut u64,
+    count: usize,
     made: usize,
     /// What table and pages lie in.
     context: pg_sys::MemoryContext,
@@ -34,47 +38,77 @@ pub enum Form<'a> {
     Pages(&'a mut Pages),
 }
 
-/// SAFETY: the context must exist.
+/// Zeros in a memory context.
+///
+/// # Safety
+/// The context must exist.
 unsafe fn zeroed<T>(context: pg_sys::MemoryContext, count: usize) -> *mut T {
     // SAFETY: as asked of the caller; a failure is raised as an error.
     unsafe { pg_sys::MemoryContextAllocZero(context, count * size_of::<T>()).cast() }
 }
 
+/// A copy in a memory context.
+///
+/// # Safety
+/// The context must exist.
+pub unsafe fn copied(words: &[u64], context: pg_sys::MemoryContext) -> *mut u64 {
+    // SAFETY: as asked of the caller; the memory is as long as what is copied into it.
+    unsafe {
+        let copy = pg_sys::MemoryContextAlloc(context, size_of_val(words)).cast::<u64>();
+        copy.copy_from_nonoverlapping(words.as_ptr(), words.len());
+        copy
+    }
+}
+
+/// So many words in one piece, all zero. Filters whose keys lie within 64 bytes each then touch one cache line for each.
+///
+/// # Safety
+/// The context must exist.
+unsafe fn piece(context: pg_sys::MemoryContext, count: usize) -> *mut u64 {
+    // SAFETY: as asked of the caller; what the start moves by was asked for in addition.
+    unsafe {
+        let start = zeroed::<u64>(context, count + LINE / size_of::<u64>());
+        start.add(start.align_offset(LINE))
+    }
+}
+
 impl Words {
-    /// So many words, all zero, in a memory context that must outlive them.
-    pub fn new(count: usize, context: pg_sys::MemoryContext) -> Words {
-        let pages = Pages { table: std::ptr::null_mut(), made: 0, context: std::ptr::null_mut() };
-        let mut words = Words { whole: std::ptr::null_mut(), count, pages, context };
-        // SAFETY: the context exists, and a context made within it ends with it.
+    /// So many words, all zero, in a memory context.
+    ///
+    /// # Safety
+    /// The context must exist, and outlive the words.
+    pub unsafe fn new(count: usize, context: pg_sys::MemoryContext) -> Words {
+        // SAFETY: as asked of the caller; a context made within another ends with it.
         unsafe {
             if count <= SMALL {
-                words.whole = zeroed(context, count);
-                return words;
+                return Words { whole: piece(context, count), count, pages: Pages::none(), context };
             }
-            let (start, most) = (pg_sys::ALLOCSET_DEFAULT_INITSIZE, pg_sys::ALLOCSET_DEFAULT_MAXSIZE);
-            words.pages.context =
-                pg_sys::AllocSetContextCreateInternal(context, c"pages of a filter".as_ptr(), 0, start as _, most as _);
-            words.pages.table = zeroed(words.pages.context, count.div_ceil(PAGE));
+            let (start, most) = (pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize, pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize);
+            let own = pg_sys::AllocSetContextCreateInternal(context, c"pages of a filter".as_ptr(), 0, start, most);
+            let pages = count.div_ceil(PAGE);
+            let pages = Pages { table: zeroed(own, pages), count: pages, made: 0, context: own };
+            Words { whole: std::ptr::null_mut(), count, pages, context }
         }
-        words
     }
 
     /// The same with these words.
-    pub fn from(words: &[u64], context: pg_sys::MemoryContext) -> Words {
-        // SAFETY: the context exists, and the memory is as long as what is copied into it.
+    ///
+    /// # Safety
+    /// The context must exist, and outlive the words.
+    pub unsafe fn from(words: &[u64], context: pg_sys::MemoryContext) -> Words {
+        // SAFETY: as asked of the caller; the piece is as long as what is copied into it.
         let whole = unsafe {
-            let whole = pg_sys::MemoryContextAlloc(context, size_of_val(words)).cast::<u64>();
+            let whole = piece(context, words.len());
             whole.copy_from_nonoverlapping(words.as_ptr(), words.len());
             whole
         };
-        let pages = Pages { table: std::ptr::null_mut(), made: 0, context: std::ptr::null_mut() };
-        Words { whole, count: words.len(), pages, context }
+        Words { whole, count: words.len(), pages: Pages::none(), context }
     }
 
     /// The words as they lie now.
     pub fn form(&mut self) -> Form<'_> {
         if self.whole.is_null() {
-            if self.pages.made * MANY < self.count.div_ceil(PAGE) {
+            if self.pages.made * MANY < self.pages.count {
                 return Form::Pages(&mut self.pages);
             }
             self.join();
@@ -87,31 +121,37 @@ impl Words {
     fn join(&mut self) {
         // SAFETY: every page made is as long as what is copied, and the context of the pages is not used after this.
         unsafe {
-            let whole = zeroed::<u64>(self.context, self.count);
-            for number in 0..self.count.div_ceil(PAGE) {
-                let (page, start) = (*self.pages.table.add(number), number * PAGE);
+            let whole = piece(self.context, self.count);
+            for (number, &mut page) in self.pages.table().iter_mut().enumerate() {
+                let start = number * PAGE;
                 if !page.is_null() {
                     whole.add(start).copy_from_nonoverlapping(page, PAGE.min(self.count - start));
                 }
             }
             pg_sys::MemoryContextDelete(self.pages.context);
-            self.whole = whole;
+            (self.whole, self.pages) = (whole, Pages::none());
         }
     }
 }
 
 impl Pages {
+    /// What stands where there is one piece.
+    fn none() -> Pages {
+        Pages { table: std::ptr::dangling_mut(), count: 0, made: 0, context: std::ptr::null_mut() }
+    }
+
     #[inline]
-    fn page(&self, at: usize) -> *mut u64 {
-        // SAFETY: the core asks for words of the filter only, and the table has a page for each of them.
-        unsafe { *self.table.add(at / PAGE) }
+    fn table(&mut self) -> &mut [*mut u64] {
+        // SAFETY: the table was made with so many entries, and nobody else has it.
+        unsafe { std::slice::from_raw_parts_mut(self.table, self.count) }
     }
 }
 
 impl Body for Pages {
     #[inline]
     fn word(&self, at: usize) -> u64 {
-        let page = self.page(at);
+        // SAFETY: as above, to be read.
+        let page = unsafe { std::slice::from_raw_parts(self.table, self.count) }[at / PAGE];
         // SAFETY: a page that was made has PAGE words.
         if page.is_null() { 0 } else { u64::from_le(unsafe { *page.add(at % PAGE) }) }
     }
@@ -121,15 +161,17 @@ impl Body for Pages {
 
 impl BodyMut for Pages {
     fn stored_word(&mut self, at: usize) -> &mut u64 {
-        let mut page = self.page(at);
+        let context = self.context;
+        let page = &mut self.table()[at / PAGE];
+        let is_new = page.is_null();
         // SAFETY: as above; the context of the pages exists.
         unsafe {
-            if page.is_null() {
-                page = zeroed(self.context, PAGE);
-                *self.table.add(at / PAGE) = page;
-                self.made += 1;
+            if is_new {
+                *page = zeroed(context, PAGE);
             }
-            &mut *page.add(at % PAGE)
+            let word = page.add(at % PAGE);
+            self.made += usize::from(is_new);
+            &mut *word
         }
     }
 }

@@ -4,7 +4,7 @@ use super::aggregate::MAKE_ONE;
 use super::call::{Call, boolean, pg_function};
 use super::engines;
 use super::input::{Read, prefetch};
-use super::pages::{Form, Words};
+use super::pages::{Form, Words, copied};
 use super::stored;
 use crate::error::{Error, Result};
 use crate::filter::header::{Header, View, decode_params};
@@ -32,18 +32,17 @@ struct Partition {
 }
 
 impl Partition {
-    fn new(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Partition {
-        let front = front(prototype);
-        let body = prototype.body();
-        let words = match body.is_empty() {
-            true => Words::new(engine.params.body_words() as usize, context),
-            false => Words::from(body, context),
-        };
-        // SAFETY: the context is that of the partition; the memory is as long as what is copied into it.
-        let copy = unsafe {
-            let copy = pg_sys::MemoryContextAlloc(context, size_of_val(front)).cast::<u64>();
-            copy.copy_from_nonoverlapping(front.as_ptr(), front.len());
-            copy
+    /// # Safety
+    /// The context must be that of the partition.
+    unsafe fn new(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Partition {
+        let (front, body) = (front(prototype), prototype.body());
+        // SAFETY: as asked of the caller.
+        let (copy, words) = unsafe {
+            let words = match body.is_empty() {
+                true => Words::new(engine.params.body_words() as usize, context),
+                false => Words::from(body, context),
+            };
+            (copied(front, context), words)
         };
         let counters = Counters::of(&prototype.header);
         Partition { prototype: copy, prototype_words: front.len(), dims: engine.dims, counters, words }

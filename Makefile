@@ -1,8 +1,8 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-distributed test accept papers bench bench-core bench-documents scaling quality explore install deb clean
+.PHONY: help demo demo-distributed test accept papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
@@ -26,14 +26,18 @@ accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of som
 papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
 	@cargo run --release --quiet --no-default-features --example papers
 
-bench: ## measure beside pgvector and print ratios; N=, DIMS=, KIND=: see docs/benchmarks.md
+bench: ## measure beside pgvector and print ratios, then bench-duplicates; N=, DIMS=, KIND=: see docs/benchmarks.md
 	@scripts/bench.sh
+	@scripts/bench-duplicates.sh
 
 bench-core: ## measure hashing and asking without a server
 	@scripts/bench-core.sh
 
 bench-documents: ## screen documents for near-duplicates beside datasketch; N=2000 is quick: see docs/documents.md
 	@scripts/bench-documents.sh
+
+bench-duplicates: ## screen rows for near-duplicates in one pass beside pgvector; MANY=50000 is quick: see docs/duplicates.md
+	@scripts/bench-duplicates.sh
 
 scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 	@cargo run --release --quiet --no-default-features --example bench scaling

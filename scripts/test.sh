@@ -160,6 +160,7 @@ fi
 # That it runs; what it measures on so few rows means nothing.
 if wanted bench && [[ -z $chosen ]]; then
   stage "benchmarks, a few rows" count_one env N=500 MANY=2000 MEMBERS=20000 REPEATS=1 OUT="$logs/bench" scripts/bench.sh
+  stage "duplicates, a few rows" count_one env N=500 MANY=2000 REPEATS=1 OUT="$logs/bench" scripts/bench-duplicates.sh
   stage "quality, a few rows" count_one env N=3000 PREFER=small REPEATS=1 OUT="$logs/quality" scripts/quality.sh
 fi
 

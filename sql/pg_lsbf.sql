@@ -1,4 +1,4 @@
--- pg_lsbf: type, functions, private functions, aggregates, casts, operators.
+-- pg_lsbf: type, functions, private functions, aggregates, window functions, casts, operators.
 \echo Use "CREATE EXTENSION pg_lsbf" to load this file. \quit
 
 -- type
@@ -354,6 +354,70 @@ CREATE AGGREGATE lsbf_union_agg(lsbf) (
     SFUNC = lsbf_union, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE lsbf_union_agg(lsbf) IS 'the union of all filters';
+
+-- window functions
+
+CREATE FUNCTION lsbf_seen(vec bit, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_bit' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec bit varying, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_bit' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec bytea, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_bytea' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec real[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_real' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec double precision[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_double' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec numeric[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_numeric' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec integer[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_int' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec bigint[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_bigint' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec text[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_texts' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec text, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_text' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+COMMENT ON FUNCTION lsbf_seen(bit, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(bit varying, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(bytea, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(real[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(double precision[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(numeric[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(integer[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(bigint[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(text[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(text, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+
+CREATE FUNCTION lsbf_first(vec bit, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_bit' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec bit varying, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_bit' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec bytea, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_bytea' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec real[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_real' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec double precision[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_double' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec numeric[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_numeric' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec integer[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_int' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec bigint[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_bigint' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec text[], prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_texts' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec text, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_text' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+COMMENT ON FUNCTION lsbf_first(bit, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(bit varying, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(bytea, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(real[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(double precision[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(numeric[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(integer[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(bigint[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(text[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(text, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
 
 -- casts
 

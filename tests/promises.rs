@@ -4,7 +4,7 @@ mod common;
 
 use common::{Space, Value, all, build, engine, params};
 use pg_lsbf::filter::params::{Kind, Metric};
-use pg_lsbf::filter::{Facts, Owned, header};
+use pg_lsbf::filter::{Adds, Counters, Facts, Owned, header};
 use pg_lsbf::hash::rng::Stream;
 use pg_lsbf::theory::design::{Spec, parameters};
 use pg_lsbf::vector::Vector;
@@ -166,6 +166,36 @@ fn near_vectors_pass_and_unrelated_ones_do_not() {
             (0..500).filter(|_| engine.member(&filter.image, &space.random(256, &mut s).view(), 1.0).unwrap()).count();
         assert!(near > 450, "{kind:?} {space:?}: {near} of 500 near vectors passed");
         assert!(unrelated < 50, "{kind:?} {space:?}: {unrelated} of 500 unrelated vectors passed");
+    }
+}
+
+#[test]
+fn screening_is_asking_and_adding() {
+    for ((kind, space), adds) in all().into_iter().flat_map(|pair| [(pair, Adds::All), (pair, Adds::New)]) {
+        let params = params(kind, space, 200, 4);
+        let mut engine = engine(&params, 64);
+        let mut s = Stream::new(7, 0);
+        let mut rows: Vec<Value> = (0..150).map(|_| space.random(64, &mut s)).collect();
+        let near: Vec<Value> = rows.iter().take(50).map(|row| space.nudged(row, &mut s)).collect();
+        rows.extend(near);
+        rows.extend_from_within(..10);
+
+        let mut filter = Owned::new(&engine.params, engine.dims);
+        let (mut counters, mut body) = (Counters::default(), vec![0; params.body_words() as usize]);
+        let mut seen = 0;
+        for row in &rows {
+            let expected = engine.member(&filter.image, &row.view(), 1.0).unwrap();
+            if !expected || adds == Adds::All {
+                filter.add(&mut engine, &row.view()).unwrap();
+            }
+            let screened = engine.screen(&mut counters, body.as_mut_slice(), &row.view(), 1.0, adds).unwrap();
+            assert_eq!(screened, expected, "{kind:?} {space:?} {adds:?}");
+            seen += usize::from(screened);
+        }
+        let built = header::header_of(&filter.image);
+        assert_eq!(filter.image[built.body_start()..], body, "{kind:?} {space:?} {adds:?}");
+        assert_eq!(counters, Counters::of(&built), "{kind:?} {space:?} {adds:?}");
+        assert!((10..120).contains(&seen), "{kind:?} {space:?} {adds:?}: {seen} of 210 rows were seen before");
     }
 }
 

@@ -91,3 +91,25 @@ CREATE AGGREGATE lsbf_agg(vec sparsevec, prototype lsbf) (
 COMMENT ON AGGREGATE lsbf_agg(vector, lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(halfvec, lsbf) IS 'a filter of all vectors, built as the prototype says';
 COMMENT ON AGGREGATE lsbf_agg(sparsevec, lsbf) IS 'a filter of all vectors, built as the prototype says';
+
+-- window functions
+
+CREATE FUNCTION lsbf_seen(vec vector, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_vector' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec halfvec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_seen(vec sparsevec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_seen_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+COMMENT ON FUNCTION lsbf_seen(vector, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(halfvec, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(sparsevec, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+
+CREATE FUNCTION lsbf_first(vec vector, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_vector' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec halfvec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+CREATE FUNCTION lsbf_first(vec sparsevec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'lsbf_first_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
+COMMENT ON FUNCTION lsbf_first(vector, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(halfvec, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(sparsevec, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';

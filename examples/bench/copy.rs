@@ -30,6 +30,17 @@ impl Copy {
         self.vector_field(x)
     }
 
+    /// A row of an integer, another one or NULL, and pgvector's `vector`.
+    pub fn planted(&mut self, id: usize, source: Option<usize>, x: &[f32]) -> Result<()> {
+        self.row(3)?;
+        self.field(&(id as i32).to_be_bytes())?;
+        match source {
+            Some(source) => self.field(&(source as i32).to_be_bytes())?,
+            None => self.0.write_all(&(-1i32).to_be_bytes())?,
+        }
+        self.vector_field(x)
+    }
+
     /// A row of an integer and a bit string of whole bytes.
     pub fn bits(&mut self, id: usize, bits: &[u8]) -> Result<()> {
         self.row(2)?;

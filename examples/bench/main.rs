@@ -4,6 +4,7 @@
 //! bench vectors ROWS DIMS [FILE.npy]         rows (integer, vector) in COPY's binary format
 //! bench bits ROWS DIMS [FILE.npy]            rows (integer, varbit)
 //! bench random ROWS DIMS                     rows (integer, vector) like the members of the filters below
+//! bench planted ROWS DIMS NEAR               rows (integer, integer, vector): one in 20 is a copy of an earlier one, at distance NEAR
 //! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
 //! bench member KIND ROWS                     asks a filter so often: for counting instructions (KIND distance: the peer)
 //! bench scaling                              writes docs/scaling.md with its pictures
@@ -12,6 +13,7 @@
 mod copy;
 mod data;
 mod filters;
+mod planted;
 #[allow(dead_code)] // It draws more kinds of marks for the papers.
 #[path = "../papers/plot.rs"]
 mod plot;
@@ -46,6 +48,12 @@ fn main() -> Result<()> {
             let (rows, dims) = (number(word(1))?, number(word(2))?);
             let (mut copy, mut draw) = (Copy::to_stdout()?, filters::Draw::new(2, dims));
             (0..rows).try_for_each(|id| copy.vector(id, draw.reals()))?;
+            copy.end()
+        }
+        Some("planted") => {
+            let near = word(3).and_then(|w| w.parse().ok()).ok_or_else(usage)?;
+            let mut copy = Copy::to_stdout()?;
+            planted::rows(number(word(1))?, number(word(2))?, near, |id, source, x| copy.planted(id, source, x))?;
             copy.end()
         }
         Some("filter") => {

@@ -38,6 +38,19 @@ impl Body for [u64] {
     }
 }
 
+/// The words of a filter that can be written.
+pub trait BodyMut: Body {
+    /// A word as it is stored, little endian.
+    fn stored_word(&mut self, at: usize) -> &mut u64;
+}
+
+impl BodyMut for [u64] {
+    #[inline(always)]
+    fn stored_word(&mut self, at: usize) -> &mut u64 {
+        &mut self[at]
+    }
+}
+
 /// Whether a bit is set.
 #[inline(always)]
 pub fn get(body: &(impl Body + ?Sized), at: u64) -> bool {
@@ -46,8 +59,8 @@ pub fn get(body: &(impl Body + ?Sized), at: u64) -> bool {
 
 /// Sets a bit; 1 if it was not set before.
 #[inline(always)]
-pub fn set(words: &mut [u64], at: u64) -> u64 {
-    let word = &mut words[(at / 64) as usize];
+pub fn set(body: &mut (impl BodyMut + ?Sized), at: u64) -> u64 {
+    let word = body.stored_word((at / 64) as usize);
     let bit = (1u64 << (at % 64)).to_le();
     let new = *word & bit == 0;
     *word |= bit;

@@ -1,7 +1,7 @@
 //! Distance-sensitive Bloom filter: k partitions, each with one bit for a vector; B(u) counts the partitions that know
 //! the query, and B(u) >= t is the answer (Kirsch and Mitzenmacher, section 2).
 
-use super::bits::{self, Body};
+use super::bits::{self, Body, BodyMut};
 use super::params::Params;
 use crate::hash::Hasher;
 use crate::theory;
@@ -18,7 +18,7 @@ pub fn positions(params: &Params, hasher: &Hasher, keys: &[u64], body: &(impl Bo
 }
 
 /// Sets a member's bits; returns how many were new.
-pub fn add(positions: &[u64], body: &mut [u64]) -> u64 {
+pub fn add(positions: &[u64], body: &mut (impl BodyMut + ?Sized)) -> u64 {
     positions.iter().map(|&at| bits::set(body, at)).sum()
 }
 

@@ -5,7 +5,7 @@
 //! Centred windows (the default) read the Blooms whose bucket meets [y - theta w/2, y + theta w/2], which allows every
 //! real theta. Aligned blocks are the paper's.
 
-use super::bits::Body;
+use super::bits::{Body, BodyMut};
 use super::count;
 use super::params::{Kind, Params, shown};
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ fn slots(params: &Params, id: u64, out: &mut [u64; limits::MAX_BLOOM_HASHES as u
 }
 
 /// Where the Bloom of each projection starts, all on their way into the cache.
-pub fn starts(params: &Params, buckets: &Buckets, body: &[u64], out: &mut Vec<u64>) {
+pub fn starts(params: &Params, buckets: &Buckets, body: &(impl Body + ?Sized), out: &mut Vec<u64>) {
     out.clear();
     out.extend(buckets.values.iter().map(|&bucket| {
         let start = modulo(bucket, i64::from(params.blooms)) as u64 * u64::from(params.slots);
@@ -59,7 +59,7 @@ pub fn starts(params: &Params, buckets: &Buckets, body: &[u64], out: &mut Vec<u6
 }
 
 /// Writes a member's id into its k Blooms; returns how many bits were new and by how much the squares grew.
-pub fn add(params: &Params, starts: &[u64], id: u64, body: &mut [u64]) -> (u64, u64) {
+pub fn add(params: &Params, starts: &[u64], id: u64, body: &mut (impl BodyMut + ?Sized)) -> (u64, u64) {
     let mut own = [0; limits::MAX_BLOOM_HASHES as usize];
     let found = slots(params, id, &mut own);
     let own = &own[..found];
@@ -74,9 +74,10 @@ pub fn add(params: &Params, starts: &[u64], id: u64, body: &mut [u64]) -> (u64, 
 }
 
 /// Bits set in one Bloom.
-fn ones(params: &Params, body: &[u64], start: u64) -> u64 {
-    let words = &body[(start / 64) as usize..][..params.slots.div_ceil(64) as usize];
-    words.iter().map(|word| u64::from((u64::from_le(*word) >> (start % 64) & mask(params)).count_ones())).sum()
+fn ones(params: &Params, body: &(impl Body + ?Sized), start: u64) -> u64 {
+    let first = (start / 64) as usize;
+    let words = (first..first + params.slots.div_ceil(64) as usize).map(|at| body.word(at));
+    words.map(|word| u64::from((word >> (start % 64) & mask(params)).count_ones())).sum()
 }
 
 /// Sum over all Blooms of their bits set, squared; 0 for other kinds. The words are those of whole Blooms.

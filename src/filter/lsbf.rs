@@ -1,7 +1,7 @@
 //! Locality-sensitive Bloom filter: L partitions that must all know the query, a verification filter that knows which
 //! positions belong together, and the active overflow that tries the buckets next door (Hua and others, section 3).
 
-use super::bits::{self, Body};
+use super::bits::{self, Body, BodyMut};
 use super::params::Params;
 use crate::hash::mix::mix;
 use crate::hash::probe::{Source, Walk};
@@ -23,7 +23,7 @@ fn verified(params: &Params, positions: &[u64], body: &(impl Body + ?Sized)) -> 
 }
 
 /// Sets a member's bits; returns how many were new.
-pub fn add(params: &Params, positions: &[u64], body: &mut [u64]) -> u64 {
+pub fn add(params: &Params, positions: &[u64], body: &mut (impl BodyMut + ?Sized)) -> u64 {
     let new: u64 = positions.iter().map(|&at| bits::set(body, at)).sum();
     if params.verify_bits == 0 {
         return new;

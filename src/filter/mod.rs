@@ -15,13 +15,42 @@ use crate::hash::probe::Walk;
 use crate::hash::{Buckets, Hasher};
 use crate::theory;
 use crate::vector::{Parsed, Vector};
-use bits::Body;
+use bits::{Body, BodyMut};
 use header::{Header, View};
 use params::{Family, Kind, Params};
 use std::collections::BTreeMap;
 
 /// Levels of fill that an engine remembers for approx_distance.
 const DISTANCE_PLANS: usize = 32;
+
+/// What a filter counts of its bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    pub ones: u64,
+    /// ILBF: sum over all Blooms of their bits set, squared.
+    pub squares: u64,
+}
+
+impl Counters {
+    pub fn of(header: &Header) -> Counters {
+        Counters { ones: header.ones, squares: header.squares }
+    }
+
+    /// As much of a header as a question looks at.
+    fn header(self) -> Header {
+        let Counters { ones, squares } = self;
+        Header { has_body: ones > 0, has_centre: false, params_len: 0, dims: 0, ones, squares }
+    }
+}
+
+/// Which vectors become members when they are screened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adds {
+    /// Every one.
+    All,
+    /// Those without a member near them.
+    New,
+}
 
 /// A filter's functions, ready to use, with the memory a row needs. Made once for all filters that hash alike.
 pub struct Engine {
@@ -117,25 +146,58 @@ impl Engine {
         let parsed = self.params.read_text(vector)?;
         let vector = parsed.as_ref().map_or(*vector, Parsed::view);
         self.hash_typed(&vector)?;
+        let (front, body) = image.split_at_mut(header.body_start());
+        let (id, counters) = self.write(Counters::of(header), body, &vector);
+        sketch::add(&mut front[header.words()..], id);
+        header::set_counters(image, counters.ones, counters.squares);
+        Ok(())
+    }
+
+    /// Writes the vector that was hashed just now into a body; returns its id and what the counters become.
+    fn write<B>(&mut self, counters: Counters, body: &mut B, vector: &Vector) -> (u64, Counters)
+    where
+        B: BodyMut + ?Sized,
+    {
         self.hasher.make_keys(&mut self.buckets);
         let (params, positions) = (&self.params, &mut self.positions);
-        let (front, body) = image.split_at_mut(header.body_start());
         // What is to be changed is on its way into the cache while the id is made.
         match params.kind {
             Kind::Dsbf | Kind::Lsbf => dsbf::positions(params, &self.hasher, &self.buckets.keys, body, positions),
             Kind::Ilbf => ilbf::starts(params, &self.buckets, body, positions),
             Kind::Probing => {}
         }
-        let id = self.hasher.id(&vector, &mut self.buckets);
-        sketch::add(&mut front[header.words()..], id);
+        let id = self.hasher.id(vector, &mut self.buckets);
         let (new, squares) = match params.kind {
             Kind::Dsbf => (dsbf::add(positions, body), 0),
             Kind::Lsbf => (lsbf::add(params, positions, body), 0),
             Kind::Ilbf => ilbf::add(params, positions, id, body),
             Kind::Probing => (probing::add(params, &self.hasher, &self.buckets, body), 0),
         };
-        header::set_counters(image, header.ones + new, header.squares + squares);
-        Ok(())
+        (id, Counters { ones: counters.ones + new, squares: counters.squares + squares })
+    }
+
+    /// Whether something near is in a body, to which the vector is then added: always, or where nothing near was. It is
+    /// hashed once for both. The body is one of this engine's filters, without the words in front of it.
+    pub fn screen<B>(
+        &mut self,
+        counters: &mut Counters,
+        body: &mut B,
+        vector: &Vector,
+        theta: f64,
+        adds: Adds,
+    ) -> Result<bool>
+    where
+        B: BodyMut + ?Sized,
+    {
+        let parsed = self.params.read_text(vector)?;
+        let vector = &parsed.as_ref().map_or(*vector, Parsed::view);
+        let seen = self.member_in(&counters.header(), body, vector, theta)?;
+        if !seen || adds == Adds::All {
+            // A question may have been answered before all of its hashes were made.
+            self.hasher.finish(&mut self.buckets)?;
+            *counters = self.write(*counters, body, vector).1;
+        }
+        Ok(seen)
     }
 
     /// Whether something near is in a filter.

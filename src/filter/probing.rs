@@ -1,7 +1,7 @@
 //! LSBF with `match => 'any'`: each table is a Bloom filter of its keys, every key within one cache line. A query tries the
 //! keys a near member is likely to have, most likely first; the answer is yes when enough tables know one of them.
 
-use super::bits::{Body, set};
+use super::bits::{Body, BodyMut, set};
 use super::params::{LINE, Params};
 use crate::error::Result;
 use crate::hash::mix::{mix, reduce};
@@ -50,7 +50,7 @@ fn places(key: u64, numbers: std::ops::Range<u32>) -> impl Iterator<Item = u64> 
 }
 
 /// Sets a member's bits; returns how many were new.
-pub fn add(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &mut [u64]) -> u64 {
+pub fn add(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &mut (impl BodyMut + ?Sized)) -> u64 {
     let mut new = 0;
     for (table, &word) in Table::all(params).zip(&buckets.keys) {
         let key = hasher.probed_key(table.number, word);

@@ -160,6 +160,14 @@ impl Hasher {
         Ok(out.keys[table])
     }
 
+    /// Hashes what is left of the vector that was made ready just now.
+    pub fn finish(&self, out: &mut Buckets) -> Result<()> {
+        match &self.functions {
+            Functions::Polytope(f) => f.reach(self.tables * self.hashes * f.dims(), out),
+            _ => Ok(()),
+        }
+    }
+
     /// The key of a table where keys are xored together from their buckets.
     fn xored(&self, table: usize, values: &[i64]) -> u64 {
         let hashes = table * self.hashes..(table + 1) * self.hashes;

@@ -68,7 +68,7 @@ for_each_input!(lsbf_agg_step,
     vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 
-const MAKE_ONE: &str = "make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new";
+pub const MAKE_ONE: &str = "make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new";
 
 /// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
 /// comparing all bits is for the first row of a group, not for every one.

@@ -100,20 +100,38 @@ pub fn run(fcinfo: pg_sys::FunctionCallInfo, body: impl FnOnce(&Call) -> Result<
 }
 
 /// Defines an SQL-callable function: `pg_function!(name, |call| ...)`, with `AS 'MODULE_PATHNAME', 'name'` in sql/.
+/// `pg_function!(name, before, |call| ...)` calls `before` first, where errors of PostgreSQL pass as they are.
 macro_rules! pg_function {
     ($name:ident, $body:expr) => {
         const _: () = {
-            #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
-            extern "C" fn version() -> &'static pgrx::pg_sys::Pg_finfo_record {
-                const V1: pgrx::pg_sys::Pg_finfo_record = pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
-                &V1
-            }
+    $crate::pg::call::pg_function!(@version $name);
             #[unsafe(export_name = stringify!($name))]
             #[pgrx::pg_guard]
             extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
                 $crate::pg::call::run(fcinfo, $body)
             }
         };
+    };
+    ($name:ident, $before:path, $body:expr) => {
+        const _: () = {
+    $crate::pg::call::pg_function!(@version $name);
+            #[unsafe(export_name = stringify!($name))]
+            extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+                $before(fcinfo);
+                guarded(fcinfo)
+            }
+            #[pgrx::pg_guard]
+            extern "C-unwind" fn guarded(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+                $crate::pg::call::run(fcinfo, $body)
+            }
+        };
+    };
+    (@version $name:ident) => {
+        #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
+        extern "C" fn version() -> &'static pgrx::pg_sys::Pg_finfo_record {
+            const V1: pgrx::pg_sys::Pg_finfo_record = pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+            &V1
+        }
     };
 }
 pub(crate) use pg_function;

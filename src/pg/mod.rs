@@ -11,6 +11,7 @@ pub mod input;
 pub mod inspect;
 pub mod io;
 pub mod member;
+pub mod pages;
 pub mod pgvector;
 pub mod planner;
 pub mod rows;
@@ -19,6 +20,7 @@ pub mod shingles;
 pub mod stored;
 #[cfg(feature = "pg_test")]
 mod tests;
+pub mod window;
 
 pgrx::pg_module_magic!(name, version);
 pgrx::extension_sql_file!("../../sql/pg_lsbf.sql", name = "pg_lsbf", bootstrap);

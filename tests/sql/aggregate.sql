@@ -46,6 +46,11 @@ SELECT f = lsbf_add(p(), b) AS unchanged FROM stored, v WHERE i = 1;
 -- dims may come from the first vector.
 SELECT (lsbf_info(lsbf_agg(b, dsbf_new(capacity => 100, near => 0.02, far => 0.4)))).dims FROM v WHERE i <= 10;
 
+-- More prototypes with a centre than a session keeps functions for, row by row in turn.
+SELECT count(*) AS filters, bool_and(approx_member(f, ARRAY[1, 2]) AND approx_member(f, ARRAY[20, 21])) AS found FROM (
+  SELECT lsbf_agg(ARRAY[i, i + 1], lsbf_new(metric => 'cosine', dims => 2, capacity => 100, near => 0.01, match => 'any', polytope => 2, centre => ARRAY[seed, 0.5], seed => seed)) AS f
+  FROM generate_series(1, 20) i, generate_series(1, 20) seed GROUP BY seed) s;
+
 SELECT expect_error('SELECT lsbf_agg(b, NULL) FROM v');
 SELECT expect_error('SELECT lsbf_agg(B''01'', p()) FROM v');
 SELECT expect_error('SELECT lsbf_agg(b, dsbf_new(dims => 256, capacity => 100, near => 0.02, far => 0.4, seed => i)) FROM v');

@@ -15,6 +15,10 @@ SELECT name, bool_and(approx_member(f, v)) AS found, bool_and(approx_member(f, v
     bool_and(approx_votes(f, v) = approx_votes(f, a)) AS votes, bool_and(lsbf_add(f, v) = f) AS added
   FROM f, v GROUP BY name ORDER BY name;
 SELECT bool_and(approx_distance(f, v) IS NOT DISTINCT FROM approx_distance(f, a)) AS distances FROM f, v WHERE name = 'ilbf l2';
+-- One row in three comes again, a little changed.
+CREATE TABLE again AS SELECT i, v FROM v UNION ALL SELECT 300 + i, at_distance(a, 'l2', 0.02, 'again' || i)::vector FROM v WHERE i % 3 = 0;
+CREATE TABLE screened_by_cast AS SELECT name, i, lsbf_seen(v, p) OVER w AS seen, lsbf_first(v, p) OVER w AS first FROM again, prototypes WINDOW w AS (PARTITION BY name ORDER BY i);
+SELECT name, count(*) FILTER (WHERE seen AND i > 300) AS again, count(*) FILTER (WHERE seen AND i <= 300) < 100 AS few_others FROM screened_by_cast GROUP BY name ORDER BY name;
 CREATE VIEW by_cast AS SELECT i FROM v, f WHERE approx_member(f, v);
 SELECT pg_get_viewdef('by_cast');
 SELECT expect_error('SELECT approx_member(f, ''[1,2]''::vector) FROM f');
@@ -58,6 +62,17 @@ SELECT bool_and(approx_distance(g.r, w.v) IS NOT DISTINCT FROM approx_distance(g
 SELECT bool_and(lsbf_add(p, v) = lsbf_add(p, r)) AS vector, bool_and(lsbf_add(p, h) = lsbf_add(p, r)) AS halfvec,
     bool_and(lsbf_add(p, s) = lsbf_add(p, r)) AS sparsevec
   FROM w, prototypes WHERE i <= 10;
+
+-- Screening: by the functions of their own types, with the answers of arrays.
+SELECT name, count(*) FILTER (WHERE s.seen <> c.seen) AS seen_differs, count(*) FILTER (WHERE s.first <> c.first) AS first_differs
+  FROM (SELECT name, i, lsbf_seen(v, p) OVER w AS seen, lsbf_first(v, p) OVER w AS first FROM again, prototypes WINDOW w AS (PARTITION BY name ORDER BY i)) s
+  JOIN screened_by_cast c USING (name, i) GROUP BY name ORDER BY name;
+SELECT name, count(*) FILTER (WHERE seen) > 0 AS some, count(*) FILTER (WHERE NOT seen) > 0 AS others, count(*) FILTER (WHERE halfvec <> seen) AS halfvec,
+    count(*) FILTER (WHERE sparsevec <> seen) AS sparsevec, count(*) FILTER (WHERE halfvec_first <> first) AS halfvec_first, count(*) FILTER (WHERE sparsevec_first <> first) AS sparsevec_first
+  FROM (SELECT name, lsbf_seen(q::real[], p) OVER w AS seen, lsbf_seen(q, p) OVER w AS halfvec, lsbf_seen(q::sparsevec, p) OVER w AS sparsevec,
+      lsbf_first(q::real[], p) OVER w AS first, lsbf_first(q, p) OVER w AS halfvec_first, lsbf_first(q::sparsevec, p) OVER w AS sparsevec_first
+    FROM (SELECT i, v::halfvec AS q FROM again) a, prototypes WINDOW w AS (PARTITION BY name ORDER BY i)) s GROUP BY name ORDER BY name;
+DROP TABLE again, screened_by_cast;
 
 -- Extreme halfs: the smallest, the largest subnormal, the smallest normal, the largest, zeros of both signs.
 SELECT lsbf_add(p, x::halfvec) = lsbf_add(p, x::halfvec::real[]) AS halfvec, lsbf_add(p, x::halfvec) = lsbf_add(p, x::halfvec::sparsevec) AS sparsevec

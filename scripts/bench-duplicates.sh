@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Screens rows for near-duplicates in one pass, beside what pgvector offers for it, on one private server (PostgreSQL 18).
+# Figures go to target/bench/duplicates.json, tables to target/bench/duplicates.md, and into docs/duplicates.md with UPDATE=1.
+#   MANY=1000000 DIMS=384  generated rows, 5 % of them copies of an earlier one at distance near
+#   N=30000                real rows; generated where there are none, of other dimensions or more
+#   NEAR=0.2               the distance within which rows count as duplicates
+#   REPEATS=3              runs of each pass, after one that does not count
+#   DATA=../shared/data    where sentences_384.f16.npy lies
+#   OUT=target/bench       where results are written
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+. scripts/lib/server.sh
+
+many=${MANY:-1000000}
+dims=${DIMS:-384}
+n=${N:-30000}
+near=${NEAR:-0.2}
+repeats=${REPEATS:-3}
+data=${DATA:-../shared/data}
+out=${OUT:-$TARGET/bench}
+unset TREE_PG_CONFIG
+
+psql_bench() { server_psql duplicates -v near="$near" -v repeats="$repeats" "$@"; }
+
+# load TABLE ARGUMENTS...: rows made by examples/bench
+load() {
+  local table=$1
+  shift
+  "$TARGET/release/examples/bench" "$@" | server_psql duplicates -c "COPY $table FROM STDIN BINARY"
+}
+
+# Twice the table, so that a scan of it stays in memory, as far as a third of the machine allows.
+shared_buffers() {
+  local wanted=$((2 * many * (dims * 4 + 60) / 1000000 + 500)) third
+  third=$(awk '/MemTotal/ { print int($2 / 3072) }' /proc/meminfo)
+  echo "$((wanted < third ? wanted : third))MB"
+}
+
+# peak_bytes: what a pass takes of a fresh backend's memory, a row
+peak_bytes() {
+  local pass="SELECT count(*) FROM (SELECT lsbf_seen(v, (SELECT prototype FROM prototypes WHERE name = 'planted')) OVER (ORDER BY id) AS seen FROM planted WHERE id < ROWS) s WHERE seen"
+  server_psql duplicates -At <<SQL
+${pass//ROWS/10} \g /dev/null
+SELECT bench.peak() AS before \gset
+${pass//ROWS/$many} \g /dev/null
+SELECT round((bench.peak() - :before)::numeric / $many, 1);
+SQL
+}
+
+ensure_rust
+ensure_clang
+PG_CONFIG=$(scripts/provision-pgvector.sh | tail -1)
+ensure_postgresql
+private_tree
+DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+say "building the generator of rows"
+cargo build --release --quiet --no-default-features --example bench
+
+sentences=
+if ((dims == 384 && n <= 30000)) && [[ -f $data/sentences_384.f16.npy ]]; then sentences=$data/sentences_384.f16.npy; fi
+say "starting PostgreSQL $PG_MAJOR with pgvector and loading $many rows of $dims dimensions with planted copies, and $n ${sentences:+real }rows"
+server_start duplicates "shared_buffers = '$(shared_buffers)'" "maintenance_work_mem = '1GB'" "wal_level = minimal" \
+  "max_wal_senders = 0" "max_wal_size = '16GB'" "jit = off" "max_parallel_workers_per_gather = 0"
+server_psql duplicates <<SQL
+CREATE EXTENSION vector;
+CREATE EXTENSION pg_lsbf;
+CREATE EXTENSION pg_lsbf_vector;
+CREATE TABLE planted (id integer, source integer, v vector($dims));
+CREATE TABLE items (id integer, v vector($dims));
+SQL
+load planted planted "$many" "$dims" "$near"
+load items vectors "$n" "$dims" ${sentences:+"$sentences"}
+server_psql duplicates -c "CREATE UNIQUE INDEX ON planted (id)" -c "CREATE INDEX ON planted (source)" \
+  -c "CREATE UNIQUE INDEX ON items (id)" -c "VACUUM (ANALYZE, FREEZE) planted, items" \
+  -f benches/server/measure.sql -f benches/duplicates/schema.sql
+
+say "screening in one pass"
+psql_bench -f benches/duplicates/screen.sql
+say "measuring what is done today, on some rows"
+psql_bench -f benches/duplicates/peers.sql
+peak=$(peak_bytes)
+
+mkdir -p "$out"
+processor="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
+server_query duplicates "SELECT jsonb_pretty(jsonb_build_object('processor', '$processor', 'server', version(), 'peak_bytes_a_row', $peak,
+  'passes', (SELECT jsonb_agg(to_jsonb(p) ORDER BY name) FROM bench.passes p), 'found', (SELECT jsonb_agg(to_jsonb(f)) FROM bench.found f),
+  'prototypes', (SELECT jsonb_agg(to_jsonb(p) - 'prototype') FROM prototypes p)))" >"$out/duplicates.json"
+grouped() { server_query duplicates "SELECT to_char($1, 'FM999,999,999')"; }
+# table SET: its rows, the filter that was chosen, the ways
+table() {
+  server_query duplicates "SELECT format('Filter: %s tables of %s hashes, %s probes, %s votes.', tables, hashes, probes, votes) FROM prototypes WHERE name = '$1'"
+  echo
+  server_psql duplicates -At -v set="$1" -f benches/duplicates/markdown.sql
+}
+{
+  echo "$processor; PostgreSQL $("$TREE_PG_CONFIG" --version | awk '{ print $2 }'); near $near; $(date +%Y-%m-%d)."
+  echo
+  echo "$(grouped "$many") generated rows of $dims dimensions, 5 % of them copies at distance $near of an earlier one. The pass took $peak bytes of memory a row, all in all. $(table planted)"
+  echo
+  printf '%s' "$(grouped "$n") $(if [[ -n $sentences ]]; then echo "real sentence embeddings"; else echo "generated rows"; fi)"
+  server_query duplicates "SELECT format('; of 5,000 of them that were compared with all earlier ones, %s have one within near and %s none within 4 near. ', near, far) FROM bench.found WHERE name = 'items: lsbf_seen'" | tr -d '\n'
+  table items
+} >"$out/duplicates.md"
+cat "$out/duplicates.md"
+say "all figures: $out/duplicates.json"
+if [[ -n ${UPDATE:-} ]]; then update_page docs/duplicates.md "$out/duplicates.md"; fi

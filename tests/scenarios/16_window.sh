@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Window functions: nothing is left of a partition when it ends, small partitions do not pay for a large prototype, rows
+# are not kept, and a pass can be stopped.
+. "$(dirname "$0")/../../scripts/lib/scenario.sh"
+
+server_start main "max_parallel_workers_per_gather = 0" "jit = off"
+server_psql main <<'SQL'
+CREATE EXTENSION pg_lsbf;
+-- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
+CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
+  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
+  FROM pg_read_file('/proc/self/status') AS s
+$$;
+CREATE FUNCTION prototype(capacity bigint) RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$
+  SELECT dsbf_new(dims => 256, capacity => capacity, near => 0.02, far => 0.4) $$;
+-- Pairs of a row and its copy with the last bit changed, in the order of id.
+CREATE TABLE vectors AS
+  SELECT id, ((('x' || md5('a' || id / 2) || md5('b' || id / 2))::bit(256) >> 1) | (id % 2)::bit(256)) AS v
+  FROM generate_series(0, 199999) AS id;
+CREATE INDEX ON vectors (id);
+VACUUM ANALYZE vectors;
+SQL
+
+# grown STATEMENT: kB the backend grew by, running it for all rows after ten of them filled the caches
+grown() {
+  server_psql main -At <<SQL
+SET enable_seqscan = off;
+SET enable_sort = off;
+SET work_mem = '256kB';
+${1//ROWS/vectors WHERE id < 10} \g /dev/null
+SELECT peak() AS before \gset
+${1//ROWS/vectors WHERE id < 200000} \g /dev/null
+SELECT peak() - :before;
+SQL
+}
+
+# seen WINDOW CAPACITY
+seen() { echo "SELECT count(*) FROM (SELECT lsbf_seen(v, prototype($2)) OVER ($1) AS seen FROM ROWS) s WHERE seen"; }
+all_rows="vectors WHERE id < 200000"
+
+pairs=$(seen "PARTITION BY id / 2 ORDER BY id" 100)
+assert_eq "100,000 partitions of two rows: the second is seen" "$(server_query main "${pairs//ROWS/$all_rows}")" 100000
+kb=$(grown "$(seen "PARTITION BY id / 2 ORDER BY id" 100)")
+assert_at_most "100,000 partitions leave nothing behind (grew by $kb kB)" "$kb" 4096
+kb=$(grown "$(seen "PARTITION BY id / 2 ORDER BY id" 5000)")
+assert_at_most "100,000 partitions of filters that start as pages leave nothing behind (grew by $kb kB)" "$kb" 4096
+
+# The filter for a million members takes some 50 MB: filling it 100,000 times would write 5 TB.
+bytes=$(server_query main "SELECT pg_column_size(lsbf_add(prototype(1000000), v)) FROM vectors LIMIT 1")
+assert_at_most "a filter for a million members is large ($bytes bytes)" 30000000 "$bytes"
+large=$(seen "PARTITION BY id / 2 ORDER BY id" 1000000)
+assert_eq "small partitions with a prototype for a million members" \
+  "$(server_query main "SET statement_timeout = '120s'; ${large//ROWS/$all_rows}")" 100000
+kb=$(grown "$large")
+assert_at_most "they take a few pages of it (grew by $kb kB)" "$kb" 4096
+
+# One partition: the filter, what its pages took before they were joined, and no rows.
+one=$(seen "ORDER BY id" 200000)
+assert_eq "one partition of all rows: every second is seen, of the others few" \
+  "$(server_query main "SELECT count(*) FILTER (WHERE id % 2 = 1), count(*) FILTER (WHERE id % 2 = 0) < 100
+    FROM (SELECT id, lsbf_seen(v, prototype(200000)) OVER (ORDER BY id) AS seen FROM vectors) s WHERE seen")" "100000|t"
+kb=$(grown "$one")
+size=$(server_query main "SELECT pg_column_size(lsbf_add(prototype(200000), v)) / 1024 FROM vectors LIMIT 1")
+assert_at_most "one partition takes its filter of $size kB (grew by $kb kB)" "$kb" "$((size * 5 / 4 + 4096))"
+plan=$(server_query main "SET work_mem = '64kB'; SET enable_seqscan = off; SET enable_sort = off;
+  EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) ${one//ROWS/$all_rows}")
+if [[ $plan == *WindowAgg* && $plan != *"temp "* ]]; then pass "rows are not kept"; else fail "rows are not kept" "$plan"; fi
+plan=$(server_query main "SET work_mem = '64kB'; SET enable_seqscan = off; SET enable_sort = off;
+  EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) SELECT last_value(v) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM $all_rows")
+assert_match "kept rows would be noticed" "$plan" "temp "
+
+said=$(server_psql main -c "SET statement_timeout = '50ms'; SELECT count(*) FROM (
+  SELECT lsbf_seen(v, prototype(1000000)) OVER () AS seen FROM vectors, generate_series(1, 1000)) s" 2>&1 || true)
+assert_match "a pass can be stopped" "$said" "canceling statement due to statement timeout"

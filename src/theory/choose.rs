@@ -48,7 +48,7 @@ impl Prefer {
     /// The rates that are aimed at where none are given: of rows at far that pass, and of rows at near that do not.
     fn rates(self) -> (f64, f64) {
         match self {
-            Prefer::Small => (0.135, 0.018),
+            Prefer::Small => (0.135, 0.0175),
             Prefer::Balanced => (0.05, 0.01),
             Prefer::Fast => (0.08, 0.01),
             Prefer::Sharp => (0.006, 0.0135),
@@ -58,7 +58,7 @@ impl Prefer {
     /// Of rows that have no member within far, no more than this share of the rate at far should pass.
     fn strangers(self) -> f64 {
         match self {
-            Prefer::Small => 0.08,
+            Prefer::Small => 0.065,
             Prefer::Balanced | Prefer::Fast => 0.13,
             Prefer::Sharp => 0.08,
         }
@@ -69,14 +69,14 @@ impl Prefer {
         // Up to so many bytes they weigh little, then much up to a quarter more, and then as usual.
         let budget = |most: f64, weight: f64| {
             let over = over(bytes, most);
-            weight * (libm::log(bytes) - over) + 4.0 * over.min(0.25) + (over - 0.25).max(0.0)
+            weight * (libm::log(bytes) - over) + 6.0 * over.min(0.25) + (over - 0.25).max(0.0)
         };
         let (log_bytes, cost) = (libm::log(bytes), libm::log(cost));
         match self {
-            Prefer::Small => budget(11.85, 0.25) + 0.5 * cost,
+            Prefer::Small => budget(11.95, 0.25) + 0.45 * cost,
             Prefer::Balanced => log_bytes + 0.5 * cost,
             Prefer::Fast => 0.5 * log_bytes + cost,
-            Prefer::Sharp => budget(23.6, 0.5) + 0.1 * cost,
+            Prefer::Sharp => budget(23.9, 0.5) + 0.1 * cost,
         }
     }
 }

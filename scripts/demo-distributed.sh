@@ -15,7 +15,9 @@ n=${N:-20000}
 uploads=500
 sites="north south"
 radius=20 # of 1,024 bits
-[[ $n =~ ^[1-9][0-9]{3,7}$ ]] && ((n >= 2000)) || die "N=$n: songs at each site, a number from 2000 on; with fewer the column is too small for the filter to save a factor of 20"
+if ! [[ $n =~ ^[1-9][0-9]{3,7}$ ]] || ((n < 2000)); then
+  die "N=$n: songs at each site, a number from 2000 on; with fewer the column is too small for the filter to save a factor of 20"
+fi
 
 # wire_start: the wires to the sites, each at a socket of its own
 wire_start() {

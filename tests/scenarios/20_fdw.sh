@@ -72,6 +72,8 @@ assert_eq "sub-select: the answer" "$(query "$subselect")" "$answer"
 is_shipped "CTE" "$cte"
 assert_eq "CTE: the answer" "$(query "$cte")" "$answer"
 is_shipped "theta" "${subselect/, fp)/, fp, 1.5)}"
+is_shipped "sub-select of a STABLE function" "SELECT count(*) FROM songs WHERE approx_member((SELECT filter('uploads')), fp)"
+assert_eq "a STABLE function itself is not: rows travel" "$(remote_sql "SELECT count(*) FROM songs WHERE approx_member(filter('uploads'), fp)")" "SELECT fp FROM public.songs"
 assert_match "NOT is shipped" "$(remote_sql "${subselect/WHERE approx/WHERE NOT approx}")" "NOT $shipped"
 server_psql home -At >"$WORK/constant" 2>&1 <<<"EXPLAIN (VERBOSE, COSTS off) $constant; $constant"
 assert_match "constant: approx_member is shipped" "$(without_filters <"$WORK/constant")" "Remote SQL: .*approx_member\(FILTER, fp"
@@ -107,8 +109,9 @@ assert_at_most "filter built there: few rows pass ($(query "SELECT count(*) FROM
 assert_eq "nothing is found that the full join does not find" "$(query "SELECT count(*) FROM (TABLE found EXCEPT TABLE matches) s")" 0
 assert_rate "filter built here: misses are as many as predicted at most" "$(query "SELECT greatest(200 - count(*), 200 * lsbf_fnr(filter('uploads'), 0.02))::integer FROM found")" 200 \
   "$(query "SELECT lsbf_fnr(filter('uploads'), 0.02)")" 5
-assert_rate "filter built there: misses are as many as predicted at most" "$(query "SELECT greatest(200 - count(*), 200 * lsbf_fnr(filter('uploads'), 0.02))::integer FROM screened WHERE id IN (SELECT upload FROM matches)")" 200 \
-  "$(query "SELECT lsbf_fnr(filter('uploads'), 0.02)")" 5
+there=$(query "SELECT lsbf_fnr(f, 0.02) FROM (SELECT $build AS f FROM songs) s")
+assert_rate "filter built there: misses are as many as predicted at most" "$(query "SELECT greatest(200 - count(*), 200 * $there)::integer FROM screened WHERE id IN (SELECT upload FROM matches)")" 200 \
+  "$there" 5
 
 # Filters of 1 kB and of 20 MB, both ways of passing them.
 for name in "1 kB" "20 MB"; do
@@ -154,6 +157,8 @@ server_psql home -v VERBOSITY=verbose -c "SELECT lsbf_agg(fp, dsbf_new(metric =>
 assert_match "so is a prototype of another metric" "$(cat "$WORK/error")" "22000: a filter of kind dsbf for metric l2 cannot take a value of type bit"
 
 # Without the option nothing is shipped: rows travel, the answer is the same.
+assert_match "an extension that is not there: a warning" "$(query "ALTER SERVER away OPTIONS (SET extensions 'pg_lsfb')" 2>&1)" "WARNING: .*\"pg_lsfb\" is not installed"
+assert_eq "an extension that is not there: rows travel" "$(remote_sql "$subselect" 2>/dev/null)" "SELECT fp FROM public.songs"
 query "ALTER SERVER away OPTIONS (DROP extensions)"
 assert_eq "without the option: rows travel" "$(remote_sql "$subselect")" "SELECT fp FROM public.songs"
 assert_eq "without the option: the same answer" "$(query "$subselect")" "$answer"

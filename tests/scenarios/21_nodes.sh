@@ -44,7 +44,7 @@ all=$(query "SELECT md5(lsbf_agg(v, prototype())::bytea) FROM (SELECT * FROM son
 assert_eq "merged, it is the filter of all rows" "$(query "SET enable_partitionwise_aggregate = on; SELECT md5((${merged})::bytea)")" "$all"
 assert_eq "so it is in one go" "$(query "SET enable_partitionwise_aggregate = on; SELECT md5(lsbf_agg(v, prototype())::bytea) FROM songs")" "$all"
 
-# The prototype chosen by one node from its rows, through a view: 100 bytes cross, not a sample.
+# The prototype chosen by one node from its rows, through a view: some hundred bytes cross, not a sample.
 server_query north "CREATE VIEW chosen AS SELECT prototype FROM lsbf_design_for('songs', 'v', near => 1, far => 10, capacity => 6000, sample => 500) LIMIT 1"
 query "CREATE FOREIGN TABLE chosen (prototype lsbf) SERVER north; CREATE TABLE prototypes AS SELECT prototype FROM chosen"
 assert_match "a prototype chosen by one node serves all" "$(query "SET enable_partitionwise_aggregate = on; SELECT lsbf_members(lsbf_union_agg(f)) > 5000 FROM (
@@ -64,24 +64,60 @@ assert_eq "what was wanted is among them" "$(query "SELECT count(*) FROM wanted 
 # Routing: which nodes can hold a neighbour of this vector?
 query "SET enable_partitionwise_aggregate = on; CREATE TABLE routes AS $each"
 server_psql hub <<'SQL'
-CREATE FUNCTION near_songs(query real[], radius float8) RETURNS TABLE (id integer, node text) STABLE LANGUAGE plpgsql AS $$
+-- A filter of one question, which travels with it.
+CREATE FUNCTION question(query real[]) RETURNS lsbf IMMUTABLE LANGUAGE sql AS
+  'SELECT lsbf_add(lsbf_new(dims => 16, capacity => 10, near => 1), query)';
+CREATE FUNCTION near_songs(query real[]) RETURNS TABLE (id integer, node text) STABLE LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN QUERY EXECUTE 'SELECT id, node FROM songs WHERE node = ANY ($1) AND distance(v, $2) <= $3'
-    USING ARRAY(SELECT r.node FROM routes r WHERE approx_member(f, query)), query, radius;
+  RETURN QUERY EXECUTE 'SELECT id, node FROM songs WHERE node = ANY ($1) AND approx_member($2, v) AND distance(v, $3) <= 1'
+    USING ARRAY(SELECT r.node FROM routes r WHERE approx_member(f, query)), question(query), query;
 END $$;
+-- Vectors at a given distance from every fourth song, in a random direction.
+CREATE FUNCTION node_of(id integer) RETURNS text IMMUTABLE LANGUAGE sql AS
+  $$ SELECT CASE WHEN id <= 2000 THEN 'north' WHEN id <= 4000 THEN 'east' ELSE 'south' END $$;
+SELECT setseed(0.5) \g /dev/null
+CREATE TABLE neighbours AS
+  SELECT distance, id, array_agg((x + distance * step / norm)::real ORDER BY j) AS v FROM (
+    SELECT distance, id, j, x, step, sqrt(sum(step ^ 2) OVER (PARTITION BY distance, id)) AS norm FROM (
+      SELECT distance, id, j, x, sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) AS step
+      FROM unnest(ARRAY[0.4, 1]::float8[]) AS distance, generate_series(1, 6000, 4) id, unnest(vector(id)) WITH ORDINALITY AS song (x, j)) s) s
+  GROUP BY distance, id;
 SQL
 assert_eq "a song leads to its node, and to few others" "$(query "
   SELECT bool_and(r.node = ANY (nodes)) || ' ' || (sum(cardinality(nodes)) < 1.2 * count(*)) FROM (
-    SELECT CASE WHEN id <= 2000 THEN 'north' WHEN id <= 4000 THEN 'east' ELSE 'south' END AS node,
-      ARRAY(SELECT node FROM routes WHERE approx_member(f, vector(id))) AS nodes FROM generate_series(1, 6000, 10) id) r")" "true true"
-assert_eq "a stranger leads nowhere" "$(query "SELECT count(*) FROM near_songs(array_fill(5000::real, ARRAY[16]), 1)")" 0
+    SELECT node_of(id) AS node, ARRAY(SELECT node FROM routes WHERE approx_member(f, vector(id))) AS nodes FROM generate_series(1, 6000, 10) id) r")" "true true"
+assert_eq "a stranger leads nowhere" "$(query "SELECT count(*) FROM near_songs(array_fill(5000::real, ARRAY[16]))")" 0
 for id in 10 3000 5990; do
-  assert_eq "routed, song $id is found" "$(query "SELECT id FROM near_songs(ARRAY(SELECT (x + 0.1)::real FROM unnest(vector($id)) x), 1)")" "$id"
+  assert_eq "routed, song $id is found" "$(query "SELECT id FROM near_songs(ARRAY(SELECT (x + 0.1)::real FROM unnest(vector($id)) x))")" "$id"
 done
+# Neighbours lead to the node of their song as often as predicted, and their song passes there.
+for distance in 0.4 1; do
+  read -r all unrouted unfound not_routed not_passed < <(query "
+    SELECT count(*), count(*) FILTER (WHERE NOT routed), count(*) FILTER (WHERE NOT (routed AND passed)), max(not_routed), max(not_passed) FROM (
+      SELECT approx_member(f, v) AS routed, approx_member(question(v), vector(id)) AS passed,
+        lsbf_fnr(f, distance) AS not_routed, lsbf_fnr(question(v), distance) AS not_passed
+      FROM neighbours JOIN routes ON node = node_of(id) WHERE distance = $distance) s" | tr '|' ' ')
+  assert_eq "there are neighbours at $distance" "$all" 1500
+  assert_rate "at $distance, $unrouted of $all are not routed to their song, as predicted" "$unrouted" "$all" "$not_routed"
+  assert_at_most "at $distance, $unfound of $all are not found, both filters together" "$unfound" \
+    "$(awk -v n="$all" -v p="$not_routed" -v q="$not_passed" 'BEGIN { print n * (p + q) + 4 * sqrt(n * (p + q)) }')"
+done
+# The question is asked at the node: what it sends is what is near, not its rows.
+routed=$(server_psql hub 2>&1 <<'SQL' | without_filters
+LOAD 'auto_explain';
+SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_verbose = on;
+SET auto_explain.log_analyze = on; SET auto_explain.log_timing = off; SET client_min_messages = log;
+SELECT * FROM near_songs(vector(10));
+SQL
+)
+assert_match "routed, the question travels" "$routed" "Remote SQL: SELECT id, node, v FROM public\.songs WHERE .*public\.approx_member\(FILTER, v, "
+assert_eq "routed, one node is asked" "$(count_in 'Remote SQL: .*approx_member' "$routed")" 1
+came=$(sed -nE 's/.*Foreign Scan on .*actual rows=([0-9]+).*/\1/p' <<<"$routed")
+assert_at_most "routed, $came of the node's 2,000 rows come" "${came:-2000}" 50
 # Only the nodes that were chosen are spoken to: one that is down does not matter.
 server_stop south
-assert_eq "a node that is not asked may be down" "$(query "SELECT node FROM near_songs(vector(10), 1)")" north
-assert_match "one that is asked may not" "$(query "SELECT * FROM near_songs(vector(5990), 1)" 2>&1 || true)" "could not connect to server \"south\""
+assert_eq "a node that is not asked may be down" "$(query "SELECT node FROM near_songs(vector(10))")" north
+assert_match "one that is asked may not" "$(query "SELECT * FROM near_songs(vector(5990))" 2>&1 || true)" "could not connect to server \"south\""
 assert_match "without routing all are asked" "$(query "SELECT id FROM songs WHERE distance(v, vector(10)) <= 1" 2>&1 || true)" "could not connect to server \"south\""
 server_start south
 

@@ -131,3 +131,8 @@ SELECT expect_error(format('CREATE FUNCTION plain(bit, lsbf, float8) RETURNS boo
   probin)) FROM pg_proc WHERE proname = 'lsbf_seen' LIMIT 1;
 -- Each partition may have a prototype of its own.
 SELECT count(*) FILTER (WHERE seen) AS seen FROM (SELECT lsbf_seen(b, p(g + 1000)) OVER (PARTITION BY g ORDER BY i) AS seen FROM v) s;
+
+-- dims told by the prototype or by the vectors: the same
+SELECT count(*) FILTER (WHERE seen) AS seen FROM (
+  SELECT lsbf_seen(ARRAY[id, 1]::real[], CASE id % 2 WHEN 0 THEN lsbf_new(capacity => 100, near => 0.1) ELSE lsbf_new(dims => 2, capacity => 100, near => 0.1) END) OVER (ORDER BY id, again) AS seen
+  FROM generate_series(1, 10) id, generate_series(1, 2) again) s;

@@ -488,7 +488,8 @@ fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, known: &Known) -> Result<V
         || metric == Metric::L2 && (wish.directions || spec.length.is_some())
         || metric == Metric::Hamming && !spec.symbols && wish.directions;
     let mut shapes: Vec<Params> = Vec::new();
-    if fixed.polytope.is_some_and(|dims| dims > 0) || fixed.polytope.is_none() && directed && fixed.width.is_none() {
+    let chosen = directed && fixed.width.is_none() && fixed.fast != Some(false);
+    if fixed.polytope.is_some_and(|dims| dims > 0) || fixed.polytope.is_none() && chosen {
         let centre = if wish.centre.is_empty() { 0 } else { header::centre_hash(&wish.centre) };
         let width = spec.length.unwrap_or_else(|| typical_length(&wish.cases));
         let dims = fixed.polytope.map_or_else(|| vec![8, 16, 32, 64, 128], |dims| vec![dims]);
@@ -727,10 +728,8 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, wish: &Wish
     };
     let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
     // Cross-polytopes have fast transforms always.
-    match params.family.is_polytope() {
-        true if fixed.fast == Some(false) => return None,
-        true => {}
-        false => choose_transform(&mut params, fixed.fast, wish.dims).ok()?,
+    if !params.family.is_polytope() {
+        choose_transform(&mut params, fixed.fast, wish.dims).ok()?;
     }
     params.validate().ok()?;
     crate::hash::check_expansion(&params, wish.dims).ok()?;
@@ -840,6 +839,11 @@ pub fn check(metric: Metric, spec: &Spec) -> Result<u32> {
     let mut shape = shape(metric, family, spec, &wish, width);
     shape.validate()?;
     choose_transform(&mut shape, spec.fast, dims)?;
+    if spec.fast == Some(false) && spec.polytope.is_some_and(|dims| dims > 0) {
+        return Err(Error::parameter(
+            "transform must not be dense for cross-polytopes: fast transforms are what they are made by",
+        ));
+    }
     Ok(dims)
 }
 

@@ -88,3 +88,5 @@ SELECT count(*), min(found), max(found) FROM (
 SELECT t, (lsbf_info(lsbf_new(match => 'any', metric => 'l2', dims => 128, near => 4, far => 10, capacity => 20000, transform => t))).family
 FROM unnest(ARRAY['dense', 'hadamard']) t;
 SELECT lsbf_new(match => 'any', metric => 'jaccard', near => 0.1, capacity => 20000, transform => 'dense');
+SELECT lsbf_new(match => 'any', metric => 'cosine', dims => 8, near => 0.1, capacity => 20000, polytope => 8, transform => 'dense');
+SELECT (lsbf_info(lsbf_new(match => 'any', metric => 'cosine', dims => 8, near => 0.02, capacity => 20000, transform => 'dense'))).family;

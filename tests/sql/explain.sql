@@ -4,8 +4,8 @@ SELECT lsbf_explain(dsbf_new(metric => 'hamming', capacity => 1000, near => 0.1)
 SELECT name, lsbf_explain(f) FROM (
   SELECT 'dsbf', lsbf_agg(v, dsbf_new(metric => 'l2', dims => 32, capacity => 2000, near => 0.1)) FROM rows
   UNION ALL SELECT 'lsbf', lsbf_agg(v, lsbf_new(metric => 'l2', dims => 32, capacity => 4000, near => 0.1, far => 8)) FROM rows
-  UNION ALL SELECT 'any', lsbf_agg(v, lsbf_new(metric => 'l2', match => 'any', dims => 32, capacity => 1000, near => 0.5)) FROM rows
-  UNION ALL SELECT 'sets', lsbf_agg(ARRAY[id, id + 1, id + 2], lsbf_new(metric => 'jaccard', match => 'any', capacity => 2000, near => 0.2)) FROM rows
+  UNION ALL SELECT 'any', lsbf_agg(v, lsbf_new(metric => 'l2', match => 'any', dims => 32, capacity => 1000, near => 0.5, tables => 6, votes => 5, hashes => 6, width => 2, probes => 20, bits => 96000, bloom_hashes => 9)) FROM rows
+  UNION ALL SELECT 'sets', lsbf_agg(ARRAY[id, id + 1, id + 2], lsbf_new(metric => 'jaccard', match => 'any', capacity => 2000, near => 0.2, tables => 20, votes => 5, hashes => 4, bits => 600000, bloom_hashes => 8)) FROM rows
 ) t (name, f) ORDER BY name;
 SELECT lsbf_explain(NULL);
 

@@ -71,12 +71,10 @@ pg_function!(lsbf_explain, |call| Ok(call::text(&explain(&facts(call, 0)?))));
 fn curve(call: &Call) -> Result<Datum> {
     const MOST_POINTS: i64 = 10_000;
     let mut rows = Rows::new(call, 2)?;
-    if call.arg(0).is_none() {
-        return Ok(Datum::null());
-    }
+    // Only how far the curve goes may be left out.
+    let (Some(_), Some(_), Some(points)) = (call.arg(0), call.arg(1), call.int4(3)) else { return Ok(Datum::null()) };
     let facts = facts(call, 0)?;
-    let theta = theta(call, 1, &facts)?;
-    let (largest, points) = (facts.params.metric.largest(), call.int4(3).unwrap_or(50));
+    let (theta, largest) = (theta(call, 1, &facts)?, facts.params.metric.largest());
     let upto = call.float8(2).unwrap_or((2.0 * theta * facts.params.far).min(largest));
     if !(upto > 0.0 && upto <= f64::MAX) {
         return Err(Error::parameter(format!("upto must be a distance over 0, not {}", shown(upto))));

@@ -426,16 +426,26 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
     let lines = Lines::new(&fixed, wish.capacity);
     // Where the rates cannot be had, first more strangers are let in, then more rows missed.
     let (mut fpr, mut fnr) = (wanted_fpr, wanted_fnr);
+    let mut unread = sample;
     loop {
         let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &known, fpr, fnr, false));
         let mut list: Vec<Choice> = best.collect();
         if !list.is_empty() || fnr >= 1.0 && fpr >= 1.0 {
             list.sort_by(|a, b| a.price.total_cmp(&b.price));
             list.truncate(LOOKED_AT);
-            if let (Some(best), Some(sample)) = (list.first(), sample) {
-                (known.met, known.together) = met(best, sample, &known);
+            let is_news = match (list.first(), unread.take()) {
+                (Some(best), Some(sample)) => {
+                    (known.met, known.together) = met(best, sample, &known);
+                    true
+                }
+                _ => false,
+            };
+            let (kept, told) = refined(list, &known, &fixed, &lines, (fpr, fnr));
+            // What the sample tells may rule out all that seemed good; then others may do.
+            if kept.is_empty() && is_news {
+                continue;
             }
-            let list = refined(list, &known, &fixed, &lines, (fpr, fnr));
+            let list = if kept.is_empty() { told } else { kept };
             let slack = 1.05 * if known.strict { 1.0 } else { SLACK };
             let keeps = |best: &Choice| best.fpr <= wanted_fpr * slack && best.fnr <= wanted_fnr * 1.05;
             let reached = list.first().is_some_and(keeps);
@@ -742,20 +752,30 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, wish: &Wish
     Some(Choice { params, bytes, fpr, fnr, strangers, cost, price })
 }
 
-/// Looks at the choices more closely, with more tables: each is chosen again, among filters of its tuples.
-fn refined(list: Vec<Choice>, known: &Known, fixed: &Fixed, lines: &Lines, (fpr, fnr): (f64, f64)) -> Vec<Choice> {
+/// Looks at choices more closely, with more tables: each is chosen again, among filters of its tuples. Those that keep the
+/// rates; where there are none, what was chosen, with the rates it has.
+fn refined(
+    list: Vec<Choice>,
+    known: &Known,
+    fixed: &Fixed,
+    lines: &Lines,
+    (fpr, fnr): (f64, f64),
+) -> (Vec<Choice>, Vec<Choice>) {
     let most = fixed.probes.unwrap_or(MOST_PROBES);
     let drafts: Vec<Draft> =
         list.iter().map(|choice| Draft::new(choice.params.clone(), most, probing::TABLES)).collect();
+    let best_first = |mut choices: Vec<Choice>| {
+        choices.sort_by(|a, b| a.price.total_cmp(&b.price));
+        choices.truncate(SHOWN);
+        choices
+    };
     let best = drafts.iter().filter_map(|draft| best_of(draft, fixed, lines, known, fpr, fnr, true));
-    let mut found: Vec<Choice> = best.collect();
-    if found.is_empty() {
-        // What seemed to keep the rates does not quite; what it does is told.
-        found = list.iter().zip(&drafts).filter_map(|(choice, draft)| judged(choice, draft, fixed, known)).collect();
-    }
-    found.sort_by(|a, b| a.price.total_cmp(&b.price));
-    found.truncate(SHOWN);
-    found
+    let kept: Vec<Choice> = best.collect();
+    let told = match kept.is_empty() {
+        true => list.iter().zip(&drafts).filter_map(|(choice, draft)| judged(choice, draft, fixed, known)).collect(),
+        false => Vec::new(),
+    };
+    (best_first(kept), best_first(told))
 }
 
 /// A choice with its rates by another draft of the same tuples.

@@ -18,6 +18,7 @@ SELECT count(*), max(distance) FROM f, lsbf_curve(f, 1, 0.25, 5) c;
 SELECT bool_and(wide.passed >= narrow.passed) AS more_pass FROM f, lsbf_curve(f, 1, 2, 20) narrow JOIN LATERAL lsbf_curve(f, 1.3, 2, 20) wide USING (distance);
 SELECT max(distance) FROM lsbf_curve((SELECT lsbf_agg(id::bit(64), dsbf_new(capacity => 100, near => 0.3)) FROM rows WHERE id < 9));
 SELECT count(*) FROM lsbf_curve(NULL);
+SELECT (SELECT count(*) FROM lsbf_curve(f, NULL)) AS theta, (SELECT count(*) FROM lsbf_curve(f, points => NULL)) AS points FROM f;
 \set VERBOSITY sqlstate
 SELECT * FROM f, lsbf_curve(f, 1, -1);
 SELECT * FROM f, lsbf_curve(f, 1, 'NaN');

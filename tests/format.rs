@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::{Space, Value, all, build, engine, params};
 use pg_lsbf::filter::params::{Kind, Metric, Params};
-use pg_lsbf::filter::{Engine, Facts, Owned, header};
+use pg_lsbf::filter::{Engine, Facts, Owned, header, merge, sparse, zeroed};
 use pg_lsbf::hash::rng::Stream;
 use pg_lsbf::theory::design::{Spec, parameters};
 
@@ -59,7 +59,11 @@ fn golden() -> Vec<Golden> {
         let params = parameters(Kind::Probing, space.metric, &spec).unwrap().0;
         centred(name.into(), space, params, 150, centre)
     });
-    plain.chain(fast).chain(directed).collect()
+    // So few members in so small an ILBF are no list.
+    let roomy = all().into_iter().filter(|(kind, _)| *kind == Kind::Ilbf).map(|(kind, space)| {
+        made(format!("ilbf_{}_roomy", space.metric.name()), space, params(kind, space, 100, 20061106), DIMS)
+    });
+    plain.chain(fast).chain(directed).chain(roomy).collect()
 }
 
 fn made(name: String, space: Space, params: Params, dims: usize) -> Golden {
@@ -85,23 +89,46 @@ fn accept(payload: &[u8]) -> pg_lsbf::error::Result<Vec<u64>> {
     let image: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|b| u64::from_ne_bytes(*b)).collect();
     assert_eq!(image.len(), words);
     header::check_image(&image)?;
-    Ok(image)
+    let view = header::View::valid(&image);
+    let params = header::decode_params(view.stored())?;
+    let mut folded = Vec::new();
+    sparse::folded(&params, &view, &view.centre()?, zeroed(&mut folded));
+    Ok(if folded.is_empty() { image } else { folded })
+}
+
+/// A filter's bits as words, whatever its form.
+fn unfolded(params: &Params, filter: &Owned) -> Vec<u64> {
+    let view = header::View::valid(&filter.image);
+    let header = header::Header::empty(view.stored().len(), view.header.dims, view.header.has_centre, true);
+    let mut image = vec![0; header.image_words(params)];
+    header::write_front(&mut image, &header, view.stored(), &view.centre().unwrap());
+    merge(params, &mut image, &view, |_| {});
+    image
 }
 
 #[test]
 fn golden_files_of_version_1_are_read_and_rebuilt() {
     for mut g in golden() {
-        let path = format!("{}/tests/golden/v1_{}.txt", env!("CARGO_MANIFEST_DIR"), g.name);
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, STANDARD.encode(header::payload(&g.filter.image)) + "\n").unwrap();
+        // Both forms of a body: words, and the list that so few members have.
+        let words = unfolded(&g.params, &g.filter);
+        let list = (words != g.filter.image).then_some(("v1_list", &g.filter.image));
+        for (form, built) in [("v1", &words)].into_iter().chain(list) {
+            let path = format!("{}/tests/golden/{form}_{}.txt", env!("CARGO_MANIFEST_DIR"), g.name);
+            if std::env::var_os("BLESS").is_some() {
+                std::fs::write(&path, STANDARD.encode(header::payload(built)) + "\n").unwrap();
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+            let golden = STANDARD.decode(text.trim()).unwrap();
+            assert!(golden == header::payload(built), "{path}: built anew, the filter differs from the golden file");
+            let stored = accept(&golden).unwrap();
+            assert!(stored == g.filter.image, "{path}: read, the filter differs from one built anew");
+            assert_eq!(header::decode_params(header::params_of(&stored)).unwrap(), g.params);
         }
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let stored = accept(&STANDARD.decode(text.trim()).unwrap()).unwrap();
-        assert!(stored == g.filter.image, "{}: built anew, the filter differs from the golden file", g.name);
         for member in &g.members {
-            assert!(g.engine.member(&stored, &member.view(), 1.0).unwrap());
+            for image in [&words, &g.filter.image] {
+                assert!(g.engine.member(image, &member.view(), 1.0).unwrap());
+            }
         }
-        assert_eq!(header::decode_params(header::params_of(&stored)).unwrap(), g.params);
     }
 }
 
@@ -158,19 +185,121 @@ fn whatever_is_accepted_can_be_used() {
 #[test]
 fn wrong_counters_and_stray_bits_are_refused() {
     for g in golden() {
-        let refused = |change: &dyn Fn(&mut Vec<u8>), why: &str| {
-            let mut payload = header::payload(&g.filter.image).to_vec();
+        let refused = |image: &[u64], change: &dyn Fn(&mut Vec<u8>), why: &str| {
+            let mut payload = header::payload(image).to_vec();
             change(&mut payload);
             let error = accept(&payload).unwrap_err().message;
             assert!(error.contains(why), "{}: {error:?} does not say {why:?}", g.name);
         };
-        refused(&|p| p[0] = b'X', "does not begin with");
-        refused(&|p| p[4] = 2, "version 2 is unknown");
-        refused(&|p| p[5] ^= 2, "centre");
-        refused(&|p| p[5] |= 4, "unknown flags");
-        refused(&|p| p[20] ^= 1, "bits are said to be set");
-        refused(&|p| p[8] = 255, "parameters");
-        refused(&|p| p[36] = 9, "parameters");
+        let (words, list) = (unfolded(&g.params, &g.filter), &g.filter.image);
+        for image in [&words, list] {
+            refused(image, &|p| p[0] = b'X', "does not begin with");
+            refused(image, &|p| p[4] = 2, "version 2 is unknown");
+            refused(image, &|p| p[5] ^= 2, "centre");
+            refused(image, &|p| p[5] |= 8, "unknown flags");
+            refused(image, &|p| p[5] ^= 4, "unknown flags");
+            refused(image, &|p| p[8] = 255, "parameters");
+            refused(image, &|p| p[36] = 9, "parameters");
+        }
+        refused(&words, &|p| p[20] ^= 1, "bits are said to be set");
+        if !header::header_of(list).is_sparse {
+            continue;
+        }
+        // A list is as long as its counts say, in order, and within the filter.
+        refused(list, &|p| p[20] = p[20].wrapping_add(2), "its parameters call for");
+        refused(list, &|p| p[16] += 8, "its parameters call for");
+        let view = header::View::valid(list);
+        let (registers, body) = (view.header.words() * 8 - 4, view.header.body_start() * 8 - 4);
+        refused(list, &|p| p.copy_within(body..body + 4, body + 4), "not in order");
+        refused(list, &|p| p[body..body + 4].fill(255), "not in order or beyond the end");
+        refused(list, &|p| p.copy_within(registers..registers + 2, registers + 2), "sketch");
+        refused(list, &|p| p[registers] |= 63, "sketch");
+        if g.params.kind == Kind::Ilbf {
+            refused(list, &|p| p[28] ^= 1, "load of its Blooms");
+        }
+    }
+}
+
+#[test]
+fn a_list_has_no_bytes_to_spare() {
+    let mut padded = 0;
+    for g in golden() {
+        let view = header::View::valid(&g.filter.image);
+        if !view.header.is_sparse {
+            continue;
+        }
+        let last = [
+            (view.header.words() * 8 + view.header.registers as usize * 2, view.header.registers % 4),
+            (view.header.body_start() * 8 + view.header.ones as usize * 4, (view.header.ones % 2) as u32),
+        ];
+        for (end, used) in last {
+            if used == 0 {
+                continue;
+            }
+            let mut payload = header::payload(&g.filter.image).to_vec();
+            payload[end - 4] = 1;
+            assert!(accept(&payload).unwrap_err().message.contains("padding is not zero"), "{}", g.name);
+            padded += 1;
+        }
+    }
+    assert!(padded > 5, "{padded} lists were padded");
+}
+
+/// Which form a filter has depends on its members alone, and no answer on the form.
+#[test]
+fn a_list_becomes_words_without_changing_an_answer() {
+    for (kind, space) in all() {
+        let params = params(kind, space, 400, 7);
+        let mut engine = engine(&params, DIMS);
+        let mut s = Stream::new(11, 0);
+        let members: Vec<Value> = (0..400).map(|_| space.random(DIMS, &mut s)).collect();
+        let questions: Vec<Value> = (0..20).map(|_| space.random(DIMS, &mut s)).chain(members[..20].to_vec()).collect();
+        let (mut filter, mut last) = (Owned::new(&params, DIMS as u32), true);
+        let mut parts = [Owned::new(&params, DIMS as u32), Owned::new(&params, DIMS as u32)];
+        let (mut lists, mut words) = (0, 0);
+        for (n, member) in members.iter().enumerate() {
+            filter.add(&mut engine, &member.view()).unwrap();
+            parts[n % 2].add(&mut engine, &member.view()).unwrap();
+            let is_list = header::header_of(&filter.image).is_sparse;
+            assert!(last || !is_list, "words became a list");
+            last = is_list;
+            if is_list {
+                lists += 1
+            } else {
+                words += 1
+            }
+            assert!(accept(header::payload(&filter.image)).unwrap() == filter.image);
+            if n % 23 != 0 && n != lists {
+                continue;
+            }
+            let dense = unfolded(&params, &filter);
+            assert_eq!(accept(header::payload(&dense)).unwrap(), filter.image, "read as words, it is the same filter");
+            let (a, b) = (Facts::of(&filter.image).unwrap(), Facts::of(&dense).unwrap());
+            assert_eq!((a.ones, a.squares, a.members, a.fill), (b.ones, b.squares, b.members, b.fill));
+            assert_eq!(a.verify_fill, b.verify_fill);
+            for question in &questions {
+                for theta in [1.0, 2.0] {
+                    let answer = |engine: &mut Engine, image: &[u64]| {
+                        let member = engine.member(image, &question.view(), theta).unwrap();
+                        (member, engine.votes(image, &question.view(), theta).unwrap())
+                    };
+                    assert_eq!(answer(&mut engine, &filter.image), answer(&mut engine, &dense));
+                }
+                if kind == Kind::Ilbf {
+                    let distance =
+                        |engine: &mut Engine, image: &[u64]| engine.distance(image, &question.view()).unwrap();
+                    assert_eq!(distance(&mut engine, &filter.image), distance(&mut engine, &dense));
+                }
+            }
+            for (ours, theirs) in [(0, 1), (1, 0)] {
+                let mut union = parts[ours].clone();
+                union.merge(&params, &parts[theirs]);
+                assert!(union == filter, "merged, it is the same filter");
+                union.merge(&params, &parts[ours]);
+                assert!(union == filter, "merging again changes nothing");
+            }
+        }
+        assert!(lists > 10 && words > 10, "{}: {lists} lists, {words} with words", params.kind.name());
     }
 }
 

@@ -40,31 +40,30 @@ impl Body for [u64] {
 
 /// The words of a filter that can be written.
 pub trait BodyMut: Body {
-    /// A word as it is stored, little endian.
-    fn stored_word(&mut self, at: usize) -> &mut u64;
+    /// Sets a bit; 1 if it was not set before.
+    fn set(&mut self, at: u64) -> u64;
 }
 
 impl BodyMut for [u64] {
     #[inline(always)]
-    fn stored_word(&mut self, at: usize) -> &mut u64 {
-        &mut self[at]
+    fn set(&mut self, at: u64) -> u64 {
+        set_in(&mut self[(at / 64) as usize], at)
     }
+}
+
+/// Sets a bit in its word as it is stored; 1 if it was not set before.
+#[inline(always)]
+pub fn set_in(word: &mut u64, at: u64) -> u64 {
+    let bit = (1u64 << (at % 64)).to_le();
+    let new = *word & bit == 0;
+    *word |= bit;
+    u64::from(new)
 }
 
 /// Whether a bit is set.
 #[inline(always)]
 pub fn get(body: &(impl Body + ?Sized), at: u64) -> bool {
     body.word((at / 64) as usize) >> (at % 64) & 1 == 1
-}
-
-/// Sets a bit; 1 if it was not set before.
-#[inline(always)]
-pub fn set(body: &mut (impl BodyMut + ?Sized), at: u64) -> u64 {
-    let word = body.stored_word((at / 64) as usize);
-    let bit = (1u64 << (at % 64)).to_le();
-    let new = *word & bit == 0;
-    *word |= bit;
-    u64::from(new)
 }
 
 /// The bits a key has in a Bloom filter of `bits` bits, by double hashing.

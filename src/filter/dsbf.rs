@@ -19,7 +19,7 @@ pub fn positions(params: &Params, hasher: &Hasher, keys: &[u64], body: &(impl Bo
 
 /// Sets a member's bits; returns how many were new.
 pub fn add(positions: &[u64], body: &mut (impl BodyMut + ?Sized)) -> u64 {
-    positions.iter().map(|&at| bits::set(body, at)).sum()
+    positions.iter().map(|&at| body.set(at)).sum()
 }
 
 /// B(u).

@@ -10,21 +10,22 @@
 //! byte  0  4  length, PostgreSQL's
 //!       4  4  "LSBF"
 //!       8  1  version, 1
-//!       9  1  flags: 1 has a body, 2 has a centre
+//!       9  1  flags: 1 has a body, 2 has a centre, 4 the body is a list
 //!      10  2  zero
 //!      12  4  length of the parameters
 //!      16  4  dims, 0 while unknown
-//!      20  4  zero
+//!      20  4  with a list: registers of the member sketch that are set; otherwise zero
 //!      24  8  bits set
 //!      32  8  ILBF: sum over all Blooms of their bits set, squared; otherwise zero
 //!      40  .  parameters (bincode), zeros to a multiple of 8
-//!       .  1024  member sketch, only with a body
+//!       .  1024  member sketch, only with a body; with a list, 2 bytes for each register set, zeros to a multiple of 8
 //!       .  .  centre: dims singles, zeros to a multiple of 8, only with a centre
-//!       .  .  bit words, only with a body
+//!       .  .  bit words, only with a body; with a list, 4 bytes for each bit set, zeros to a multiple of 8
 //! ```
 //! All numbers are little endian. A filter has a body when it has members.
 
 use super::params::{Family, Kind, Params, Probing, check_dims};
+use super::sparse::{self, Sparse};
 use super::{count, ilbf, sketch};
 use crate::error::{Code, Error, Result};
 use crate::hash::check_expansion;
@@ -33,6 +34,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"LSBF");
 const VERSION: u8 = 1;
 const HAS_BODY: u8 = 1;
 const HAS_CENTRE: u8 = 2;
+const IS_SPARSE: u8 = 4;
 /// Bytes before the parameters.
 pub const FIXED: usize = 40;
 /// Bytes of an image that belong to PostgreSQL.
@@ -83,9 +85,13 @@ pub const FRONT: usize = (FIXED + MAX_PARAMS).next_multiple_of(8) + sketch::WORD
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub has_body: bool,
+    /// Whether the body is a list of the bits set.
+    pub is_sparse: bool,
     pub has_centre: bool,
     pub params_len: usize,
     pub dims: u32,
+    /// With a list: registers of the sketch that are set; otherwise zero.
+    pub registers: u32,
     pub ones: u64,
     pub squares: u64,
 }
@@ -122,17 +128,25 @@ impl Header {
             return Err(corrupt(format!("version {} is unknown, this build reads version {VERSION}", bytes[8])));
         }
         let params_len = u32_at(bytes, 12) as usize;
-        if bytes[9] & !(HAS_BODY | HAS_CENTRE) != 0 || bytes[10..12] != [0, 0] || u32_at(bytes, 20) != 0 {
+        let (flags, registers) = (bytes[9], u32_at(bytes, 20));
+        let is_sparse = flags & IS_SPARSE != 0;
+        if flags & !(HAS_BODY | HAS_CENTRE | IS_SPARSE) != 0
+            || bytes[10..12] != [0, 0]
+            || is_sparse && flags & HAS_BODY == 0
+            || (registers != 0) != is_sparse
+        {
             return Err(corrupt("unknown flags"));
         }
         if params_len > MAX_PARAMS {
             return Err(corrupt(format!("parameters of {params_len} bytes")));
         }
         Ok(Header {
-            has_body: bytes[9] & HAS_BODY != 0,
-            has_centre: bytes[9] & HAS_CENTRE != 0,
+            has_body: flags & HAS_BODY != 0,
+            is_sparse,
+            has_centre: flags & HAS_CENTRE != 0,
             params_len,
             dims: u32_at(bytes, 16),
+            registers,
             ones: u64_at(bytes, 24),
             squares: u64_at(bytes, 32),
         })
@@ -152,7 +166,28 @@ impl Header {
     /// Where the centre starts, if there is one.
     #[inline]
     fn centre_start(&self) -> usize {
-        self.words() + if self.has_body { sketch::WORDS } else { 0 }
+        self.words()
+            + match (self.has_body, self.is_sparse) {
+                (false, _) => 0,
+                (true, false) => sketch::WORDS,
+                (true, true) => sparse::register_words(self.registers),
+            }
+    }
+
+    /// Words of the whole image.
+    #[inline]
+    pub fn image_words(&self, params: &Params) -> usize {
+        self.body_start()
+            + match (self.has_body, self.is_sparse) {
+                (false, _) => 0,
+                (true, false) => params.body_words() as usize,
+                (true, true) => sparse::position_words(self.ones),
+            }
+    }
+
+    /// The header of a filter without members; with room for some if `has_body`.
+    pub fn empty(params_len: usize, dims: u32, has_centre: bool, has_body: bool) -> Header {
+        Header { has_body, is_sparse: false, has_centre, params_len, dims, registers: 0, ones: 0, squares: 0 }
     }
 
     /// Words before the bit words; all words of a filter without members.
@@ -166,11 +201,9 @@ fn centre_words(dims: u32) -> usize {
     (dims as usize).div_ceil(2)
 }
 
-/// Words of an image with or without a body.
+/// Words of an image with bit words, or without members.
 pub fn image_words(params: &Params, params_len: usize, dims: u32, has_body: bool) -> usize {
-    let has_centre = params.centre() != 0;
-    let front = Header { has_body, has_centre, params_len, dims, ones: 0, squares: 0 }.body_start();
-    if has_body { front + params.body_words() as usize } else { front }
+    Header::empty(params_len, dims, params.centre() != 0, has_body).image_words(params)
 }
 
 /// What parameters keep of a centre: a hash that is never zero.
@@ -179,18 +212,19 @@ pub fn centre_hash(centre: &[f32]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&bytes).max(1)
 }
 
-/// Writes the header of a filter without members into a zeroed image. The centre is empty where there is none.
-pub fn write_empty(image: &mut [u64], params: &[u8], dims: u32, centre: &[f32], has_body: bool) {
-    let has_centre = !centre.is_empty();
+/// Writes what comes before sketch and bits into a zeroed image. The centre is empty where there is none.
+pub fn write_front(image: &mut [u64], header: &Header, params: &[u8], centre: &[f32]) {
+    set_counters(image, header.ones, header.squares);
     let bytes = bytes_of_mut(image);
     bytes[4..8].copy_from_slice(&MAGIC.to_le_bytes());
     bytes[8] = VERSION;
-    bytes[9] = if has_body { HAS_BODY } else { 0 } | if has_centre { HAS_CENTRE } else { 0 };
+    let flags = [(header.has_body, HAS_BODY), (header.has_centre, HAS_CENTRE), (header.is_sparse, IS_SPARSE)];
+    bytes[9] = flags.iter().map(|&(holds, flag)| if holds { flag } else { 0 }).sum();
     bytes[12..16].copy_from_slice(&(params.len() as u32).to_le_bytes());
-    bytes[16..20].copy_from_slice(&dims.to_le_bytes());
+    bytes[16..20].copy_from_slice(&header.dims.to_le_bytes());
+    bytes[20..24].copy_from_slice(&header.registers.to_le_bytes());
     bytes[FIXED..FIXED + params.len()].copy_from_slice(params);
-    let start = Header { has_body, has_centre, params_len: params.len(), dims, ones: 0, squares: 0 }.centre_start() * 8;
-    for (to, x) in bytes[start..].chunks_mut(4).zip(centre) {
+    for (to, x) in bytes[header.centre_start() * 8..].chunks_mut(4).zip(centre) {
         to.copy_from_slice(&x.to_le_bytes());
     }
 }
@@ -223,15 +257,32 @@ impl<'a> View<'a> {
         Ok(View { header, words })
     }
 
+    /// An image that is known to be valid.
+    pub fn valid(words: &'a [u64]) -> View<'a> {
+        View { header: header_of(words), words }
+    }
+
     /// The stored parameters.
     #[inline]
     pub fn stored(&self) -> &'a [u8] {
         &bytes_of(self.words)[FIXED..FIXED + self.header.params_len]
     }
 
-    /// The member sketch; empty where there are no members.
-    pub fn sketch(&self) -> &'a [u64] {
-        if self.header.has_body { &self.words[self.header.words()..][..sketch::WORDS] } else { &[] }
+    /// The member sketch.
+    pub fn sketch(&self) -> [u64; sketch::WORDS] {
+        let start = self.header.words();
+        match (self.header.has_body, self.header.is_sparse) {
+            (false, _) => [0; sketch::WORDS],
+            (true, false) => *self.words[start..].first_chunk().expect("a body comes with a sketch"),
+            // Pages can be damaged.
+            (true, true) => sketch::unlisted(self.registers()).unwrap_or([0; sketch::WORDS]),
+        }
+    }
+
+    /// The registers that are listed.
+    pub fn registers(&self) -> impl Iterator<Item = u16> + 'a {
+        let list = bytes_of(&self.words[self.header.words()..self.header.centre_start()]).as_chunks::<2>().0;
+        list[..self.header.registers as usize].iter().map(|&entry| u16::from_le_bytes(entry))
     }
 
     /// The centre; empty where there is none.
@@ -245,11 +296,39 @@ impl<'a> View<'a> {
         Ok(numbers.iter().take(self.header.dims as usize).map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    /// The bit words; empty where there are no members.
+    /// The bits; no words where there are no members.
     #[inline]
-    pub fn body(&self) -> &'a [u64] {
-        if self.header.has_body { &self.words[self.header.body_start()..] } else { &[] }
+    pub fn body(&self) -> Bits<'a> {
+        match (self.header.has_body, self.header.is_sparse) {
+            (false, _) => Bits::Words(&[]),
+            (true, false) => Bits::Words(&self.words[self.header.body_start()..]),
+            (true, true) => Bits::List(self.list()),
+        }
     }
+
+    /// The bits listed; none where there is no list.
+    pub fn list(&self) -> Sparse<'a> {
+        let (header, words) = (&self.header, self.words);
+        match header.is_sparse {
+            true => Sparse::new(bytes_of(&words[header.body_start()..]), header.ones),
+            false => Sparse::new(&[], 0),
+        }
+    }
+
+    /// Bits set in the verification filter of an LSBF.
+    pub fn verify_ones(&self, params: &Params) -> u64 {
+        match self.body() {
+            Bits::Words(words) => count::ones(&words[params.array_words() as usize..]),
+            Bits::List(list) => sparse::verify_ones(params, list),
+        }
+    }
+}
+
+/// The two forms of a body.
+#[derive(Debug, Clone, Copy)]
+pub enum Bits<'a> {
+    Words(&'a [u64]),
+    List(Sparse<'a>),
 }
 
 /// The header of an image that is known to be valid.
@@ -291,7 +370,10 @@ pub fn check_length(payload: &[u8]) -> Result<usize> {
     if header.has_centre != (params.centre() != 0) || header.has_centre && header.dims == 0 {
         return Err(corrupt("its centre is missing or not called for"));
     }
-    let words = image_words(&params, header.params_len, header.dims, header.has_body);
+    if header.is_sparse && !sparse::is_sparse(&params, header.registers, header.ones) {
+        return Err(corrupt("it has too many bits set for a list"));
+    }
+    let words = header.image_words(&params);
     let expected = words * 8 - RESERVED;
     if payload.len() != expected {
         return Err(corrupt(format!("it has {} bytes, its parameters call for {expected}", payload.len())));
@@ -307,15 +389,18 @@ pub fn check_image(image: &[u64]) -> Result<()> {
     if bytes[FIXED + header.params_len..header.words() * 8].iter().any(|&b| b != 0) {
         return Err(corrupt("padding is not zero"));
     }
-    check_centre(&params, &View { header, words: image })?;
+    let view = View { header, words: image };
+    check_centre(&params, &view)?;
     if !header.has_body {
         return match (header.ones, header.squares) {
             (0, 0) => Ok(()),
             _ => Err(corrupt("it has no members but bits set")),
         };
     }
-    let sketch_bytes = &bytes[header.words() * 8..][..sketch::WORDS * 8];
-    if !sketch::is_valid(sketch_bytes) {
+    if header.is_sparse {
+        return sparse::check(&params, &view).map_err(corrupt);
+    }
+    if !sketch::is_valid(&view.sketch()) {
         return Err(corrupt("the member sketch is out of range"));
     }
     let body = &image[header.body_start()..];

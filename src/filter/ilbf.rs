@@ -66,11 +66,18 @@ pub fn add(params: &Params, starts: &[u64], id: u64, body: &mut (impl BodyMut + 
     let (mut new, mut squares) = (0, 0);
     for &start in starts {
         let before = ones(params, body, start);
-        let added: u64 = own.iter().map(|slot| super::bits::set(body, start + slot)).sum();
+        let added: u64 = own.iter().map(|slot| body.set(start + slot)).sum();
         new += added;
         squares += added * (2 * before + added);
     }
     (new, squares)
+}
+
+/// Sets one bit; whether it was new, and by how much the squares grew.
+pub fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> (u64, u64) {
+    let before = ones(params, body, at - at % u64::from(params.slots));
+    let new = body.set(at);
+    (new, new * (2 * before + 1))
 }
 
 /// Bits set in one Bloom.

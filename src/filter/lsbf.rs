@@ -24,11 +24,11 @@ fn verified(params: &Params, positions: &[u64], body: &(impl Body + ?Sized)) -> 
 
 /// Sets a member's bits; returns how many were new.
 pub fn add(params: &Params, positions: &[u64], body: &mut (impl BodyMut + ?Sized)) -> u64 {
-    let new: u64 = positions.iter().map(|&at| bits::set(body, at)).sum();
+    let new: u64 = positions.iter().map(|&at| body.set(at)).sum();
     if params.verify_bits == 0 {
         return new;
     }
-    new + verification(params, positions).map(|at| bits::set(body, at)).sum::<u64>()
+    new + verification(params, positions).map(|at| body.set(at)).sum::<u64>()
 }
 
 /// How many buckets the overflow looks to either side: t grows with theta.

@@ -9,6 +9,7 @@ pub mod lsbf;
 pub mod params;
 pub mod probing;
 pub mod sketch;
+pub mod sparse;
 
 use crate::error::{Error, Result};
 use crate::hash::probe::Walk;
@@ -16,8 +17,9 @@ use crate::hash::{Buckets, Hasher};
 use crate::theory;
 use crate::vector::{Parsed, Vector};
 use bits::{Body, BodyMut};
-use header::{Header, View};
+use header::{Bits, Header, View};
 use params::{Family, Kind, Params};
+use sparse::{Content, Front, Growing};
 use std::collections::BTreeMap;
 
 /// Levels of fill that an engine remembers for approx_distance.
@@ -39,7 +41,12 @@ impl Counters {
     /// As much of a header as a question looks at.
     fn header(self) -> Header {
         let Counters { ones, squares } = self;
-        Header { has_body: ones > 0, has_centre: false, params_len: 0, dims: 0, ones, squares }
+        Header { ones, squares, ..Header::empty(0, 0, false, ones > 0) }
+    }
+
+    fn add(&mut self, more: Counters) {
+        self.ones += more.ones;
+        self.squares += more.squares;
     }
 }
 
@@ -66,6 +73,8 @@ pub struct Engine {
     positions: Vec<u64>,
     walk: Walk,
     ilbf: Box<ilbf::Scratch>,
+    /// The bits that a member adds to a list.
+    new: Vec<u64>,
     /// The threshold (DSBF) or the number of probes (match any) found last, with the theta it was found for.
     threshold: (f64, u32),
     /// The level of fill found last, with the counters it was found for (ILBF).
@@ -99,6 +108,7 @@ impl Engine {
             positions: Vec::new(),
             walk: Walk::default(),
             ilbf: Box::default(),
+            new: Vec::new(),
             threshold: (0.0, 0),
             level: ((0, 0), 0),
             plans: BTreeMap::new(),
@@ -135,12 +145,31 @@ impl Engine {
         }
     }
 
-    /// Adds a member to an image with a body.
-    pub fn add(&mut self, image: &mut [u64], vector: &Vector) -> Result<()> {
-        self.add_in(&header::header_of(image), image, vector)
+    /// Makes a new image of a filter without members, or with a list of bits, and one more member, in zeroed memory of so
+    /// many words as are asked for. None where the filter is the same as before.
+    pub fn grown<'a>(
+        &mut self,
+        filter: &View,
+        vector: &Vector,
+        allocate: impl FnOnce(usize) -> &'a mut [u64],
+    ) -> Result<Option<&'a mut [u64]>> {
+        let parsed = self.params.read_text(vector)?;
+        let vector = parsed.as_ref().map_or(*vector, Parsed::view);
+        self.hash_typed(&vector)?;
+        let mut body = Growing { list: filter.list(), new: std::mem::take(&mut self.new) };
+        body.new.clear();
+        let (id, counters) = self.write(Counters::of(&filter.header), &mut body, &vector);
+        self.new = body.new;
+        let mut sketch = filter.sketch();
+        if !sketch::add(&mut sketch, id) && self.new.is_empty() {
+            return Ok(None);
+        }
+        let places = sparse::united(filter.list().places(), self.new.iter().copied());
+        let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
+        Ok(Some(Content { counters, sketch, places }.write(&self.params, front, allocate)))
     }
 
-    /// The same where the image's header was read already.
+    /// Adds a member to an image with bit words and this header.
     pub fn add_in(&mut self, header: &Header, image: &mut [u64], vector: &Vector) -> Result<()> {
         // Read once: the same vector given as text or typed is the same member.
         let parsed = self.params.read_text(vector)?;
@@ -203,7 +232,10 @@ impl Engine {
     /// Whether something near is in a filter.
     pub fn member(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<bool> {
         let image = View::new(image)?;
-        self.member_in(&image.header, image.body(), vector, theta)
+        match image.body() {
+            Bits::Words(words) => self.member_in(&image.header, words, vector, theta),
+            Bits::List(list) => self.member_in(&image.header, &list, vector, theta),
+        }
     }
 
     /// The same with a filter's header and words apart.
@@ -288,7 +320,10 @@ impl Engine {
     /// The number that is compared with the threshold.
     pub fn votes(&mut self, image: &[u64], vector: &Vector, theta: f64) -> Result<u32> {
         let image = View::new(image)?;
-        self.votes_in(&image.header, image.body(), vector, theta)
+        match image.body() {
+            Bits::Words(words) => self.votes_in(&image.header, words, vector, theta),
+            Bits::List(list) => self.votes_in(&image.header, &list, vector, theta),
+        }
     }
 
     /// The same with a filter's header and words apart.
@@ -312,7 +347,10 @@ impl Engine {
     /// The distance to the nearest member that explains the votes best (ILBF).
     pub fn distance(&mut self, image: &[u64], vector: &Vector) -> Result<Option<f64>> {
         let image = View::new(image)?;
-        self.distance_in(&image.header, image.body(), vector)
+        match image.body() {
+            Bits::Words(words) => self.distance_in(&image.header, words, vector),
+            Bits::List(list) => self.distance_in(&image.header, &list, vector),
+        }
     }
 
     /// The same with a filter's header and words apart.
@@ -403,11 +441,7 @@ impl Facts {
     /// Reads an image.
     pub fn of(image: &[u64]) -> Result<Facts> {
         let image = View::new(image)?;
-        let count = |params: &Params| {
-            let verify = &image.body()[params.array_words() as usize..];
-            Ok(count::ones(verify))
-        };
-        Facts::of_front(&image, image.words.len(), count)
+        Facts::of_front(&image, image.words.len(), |params| Ok(image.verify_ones(params)))
     }
 
     /// Reads an image of `words` words of which only those before the bits are at hand. The bits are counted only where
@@ -427,7 +461,7 @@ impl Facts {
         };
         if header.has_body {
             let verify_ones = if facts.params.verify_bits == 0 { 0 } else { verify_ones(&facts.params)? };
-            facts.members = sketch::estimate(front.sketch());
+            facts.members = sketch::estimate(&front.sketch());
             facts.fill = (header.ones - verify_ones) as f64 / facts.params.bits as f64;
             facts.verify_fill = verify_ones as f64 / facts.params.verify_bits.max(1) as f64;
         }
@@ -449,53 +483,85 @@ impl Owned {
     /// The same with a centre.
     pub fn centred(params: &Params, dims: u32, centre: &[f32]) -> Self {
         let stored = header::encode_params(params);
-        let mut image = vec![0; header::image_words(params, stored.len(), dims, false)];
-        header::write_empty(&mut image, &stored, dims, centre, false);
+        let header = Header::empty(stored.len(), dims, !centre.is_empty(), false);
+        let mut image = vec![0; header.image_words(params)];
+        header::write_front(&mut image, &header, &stored, centre);
         Owned { image }
     }
 
     /// Adds a member.
     pub fn add(&mut self, engine: &mut Engine, vector: &Vector) -> Result<()> {
-        if !header::header_of(&self.image).has_body {
-            let mut image = vec![0; header::image_words(&engine.params, engine.stored.len(), engine.dims, true)];
-            header::write_empty(&mut image, &engine.stored, engine.dims, &engine.centre, true);
-            engine.add(&mut image, vector)?;
-            self.image = image;
-            return Ok(());
+        let header = header::header_of(&self.image);
+        if header.has_body && !header.is_sparse {
+            return engine.add_in(&header, &mut self.image, vector);
         }
-        engine.add(&mut self.image, vector)
+        let mut image = Vec::new();
+        engine.grown(&View::valid(&self.image), vector, zeroed(&mut image))?;
+        self.replace(image);
+        Ok(())
     }
 
     /// Merges another filter into this one.
     pub fn merge(&mut self, params: &Params, other: &Owned) {
-        let theirs = header::header_of(&other.image);
-        if !theirs.has_body {
-            return;
+        let (ours, theirs) = (View::valid(&self.image), View::valid(&other.image));
+        match (ours.header, theirs.header) {
+            (_, Header { has_body: false, .. }) => {}
+            (Header { has_body: false, .. }, _) => self.image.clone_from(&other.image),
+            (Header { is_sparse: true, .. }, Header { is_sparse: true, .. }) => {
+                let mut image = Vec::new();
+                let centre = ours.centre().expect("an image inside is valid");
+                sparse::union(params, (&ours, &theirs), &centre, zeroed(&mut image));
+                self.replace(image);
+            }
+            (Header { is_sparse: true, .. }, _) => {
+                let mut image = other.image.clone();
+                merge(params, &mut image, &ours, |_| {});
+                self.image = image;
+            }
+            _ => merge(params, &mut self.image, &theirs, |_| {}),
         }
-        if !header::header_of(&self.image).has_body {
-            self.image.clone_from(&other.image);
-            return;
+    }
+
+    /// Takes another image, unless none was made.
+    fn replace(&mut self, image: Vec<u64>) {
+        if !image.is_empty() {
+            self.image = image;
         }
-        merge(params, &mut self.image, &other.image, |_| {});
     }
 }
 
-/// Merges an image with a body into another that hashes alike. `pause` is called now and then, for interrupts.
-pub fn merge(params: &Params, image: &mut [u64], other: &[u64], mut pause: impl FnMut(usize)) {
-    // Whole Blooms, where there are any.
-    let bloom = (params.slots as usize).div_ceil(64).max(1);
-    let chunk = (1 << 16) / bloom * bloom;
-    let header = header::header_of(image);
-    let sketch = header.words()..header.words() + sketch::WORDS;
-    sketch::merge(&mut image[sketch.clone()], &other[sketch]);
-    let (mut ones, mut squares) = (0, 0);
-    let body = header.body_start();
-    for (i, (to, from)) in image[body..].chunks_mut(chunk).zip(other[body..].chunks(chunk)).enumerate() {
-        ones += count::merge(to, from);
-        squares += ilbf::squares(params, to);
-        pause(i);
+/// Gives zeroed memory once.
+pub fn zeroed<'a>(memory: &'a mut Vec<u64>) -> impl FnOnce(usize) -> &'a mut [u64] {
+    move |words| {
+        *memory = vec![0; words];
+        memory
     }
-    header::set_counters(image, ones, squares);
+}
+
+/// Merges a filter with members into an image with bit words that hashes alike. `pause` is called now and then, for
+/// interrupts.
+pub fn merge(params: &Params, image: &mut [u64], other: &View, mut pause: impl FnMut(usize)) {
+    let header = header::header_of(image);
+    let (front, body) = image.split_at_mut(header.body_start());
+    sketch::merge(&mut front[header.words()..], &other.sketch());
+    let mut counters = Counters::default();
+    match other.body() {
+        Bits::Words(words) => {
+            // Whole Blooms, where there are any.
+            let bloom = (params.slots as usize).div_ceil(64).max(1);
+            let chunk = (1 << 16) / bloom * bloom;
+            for (i, (to, from)) in body.chunks_mut(chunk).zip(words.chunks(chunk)).enumerate() {
+                counters.ones += count::merge(to, from);
+                counters.squares += ilbf::squares(params, to);
+                pause(i);
+            }
+        }
+        Bits::List(list) => {
+            counters = Counters::of(&header);
+            list.places().for_each(|place| counters.add(sparse::set(params, place, body)));
+        }
+    }
+    header::set_counters(image, counters.ones, counters.squares);
 }
 
 /// Whether vectors of this filter have dims that must be known before hashing.

@@ -304,6 +304,9 @@ impl Params {
         check(self.family.serves(self.metric), || {
             format!("family {} does not belong to metric {}", self.family.name(), self.metric.name())
         })?;
+        check(self.kind == Kind::Probing || !self.family.is_polytope(), || {
+            format!("family {} does not belong to {name}", self.family.name())
+        })?;
         in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
         in_range("tables", u64::from(self.tables), 1, u64::from(limits::MAX_TABLES))?;
         in_range("hashes", u64::from(self.hashes), 1, u64::from(limits::MAX_HASHES))?;

@@ -1,7 +1,7 @@
 //! LSBF with `match => 'any'`: each table is a Bloom filter of its keys, every key within one cache line. A query tries the
 //! keys a near member is likely to have, most likely first; the answer is yes when enough tables know one of them.
 
-use super::bits::{Body, BodyMut, set};
+use super::bits::{Body, BodyMut};
 use super::params::{LINE, Params};
 use crate::error::Result;
 use crate::hash::mix::{mix, reduce};
@@ -55,7 +55,7 @@ pub fn add(params: &Params, hasher: &Hasher, buckets: &Buckets, body: &mut (impl
     for (table, &word) in Table::all(params).zip(&buckets.keys) {
         let key = hasher.probed_key(table.number, word);
         let start = table.line(key) * 64;
-        new += places(key, 0..table.hashes).map(|place| set(body, start + place)).sum::<u64>();
+        new += places(key, 0..table.hashes).map(|place| body.set(start + place)).sum::<u64>();
     }
     new
 }

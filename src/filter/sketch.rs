@@ -10,17 +10,42 @@ const MAX_RANK: u8 = (64 - BITS + 1) as u8;
 /// Words the registers take.
 pub const WORDS: usize = REGISTERS / 8;
 
-/// Adds a member by its 64-bit content hash. `words` holds one register a byte.
+/// Adds a member by its 64-bit content hash, and says whether that changed anything. `words` holds one register a byte.
 #[inline]
-pub fn add(words: &mut [u64], id: u64) {
+pub fn add(words: &mut [u64], id: u64) -> bool {
     let id = crate::hash::mix::mix(id, 0);
     let register = (id >> (64 - BITS)) as usize;
     let rank = ((id << BITS).leading_zeros() + 1).min(u32::from(MAX_RANK)) as u64;
     let shift = (register % 8) * 8;
     let word = u64::from_le(words[register / 8]);
-    if (word >> shift & 0xff) < rank {
+    let is_higher = (word >> shift & 0xff) < rank;
+    if is_higher {
         words[register / 8] = (word & !(0xff << shift) | rank << shift).to_le();
     }
+    is_higher
+}
+
+/// Bits of a listed register that hold its rank.
+const RANK_BITS: u32 = 16 - BITS;
+
+/// The registers that are set, each as its number and its rank in one number, in order.
+pub fn listed(words: &[u64; WORDS]) -> impl Iterator<Item = u16> {
+    let ranks = words.iter().flat_map(|word| word.to_ne_bytes()).enumerate();
+    ranks.filter(|&(_, rank)| rank > 0).map(|(register, rank)| (register as u16) << RANK_BITS | u16::from(rank))
+}
+
+/// The sketch of listed registers; none where they are not in order or out of range.
+pub fn unlisted(list: impl Iterator<Item = u16>) -> Option<[u64; WORDS]> {
+    let (mut words, mut next) = ([0; WORDS], 0);
+    for entry in list {
+        let (register, rank) = (usize::from(entry >> RANK_BITS), entry & ((1 << RANK_BITS) - 1));
+        if register < next || rank == 0 || rank > u16::from(MAX_RANK) {
+            return None;
+        }
+        words[register / 8] |= (u64::from(rank) << (register % 8 * 8)).to_le();
+        next = register + 1;
+    }
+    Some(words)
 }
 
 /// Merges another sketch into this one.
@@ -32,8 +57,9 @@ pub fn merge(words: &mut [u64], other: &[u64]) {
 }
 
 /// Whether every register is in range.
-pub fn is_valid(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&r| r <= MAX_RANK) && bytes.iter().any(|&r| r > 0)
+pub fn is_valid(words: &[u64]) -> bool {
+    let mut ranks = words.iter().flat_map(|word| word.to_ne_bytes());
+    ranks.clone().all(|rank| rank <= MAX_RANK) && ranks.any(|rank| rank > 0)
 }
 
 /// Estimates the number of distinct members.
@@ -103,7 +129,9 @@ mod tests {
     fn merging_is_the_sketch_of_the_union() {
         let sketch = |ids: std::ops::Range<u64>| {
             let mut words = [0; WORDS];
-            ids.for_each(|id| add(&mut words, id));
+            for id in ids {
+                add(&mut words, id);
+            }
             words
         };
         let mut merged = sketch(0..600);

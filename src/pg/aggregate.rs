@@ -6,21 +6,22 @@ use super::image;
 use super::input::{Read, for_each_input, prefetch};
 use super::stored;
 use crate::error::{Error, Result};
-use crate::filter::header::{self, View};
+use crate::filter::header::{self, Bits, View};
 use crate::filter::params::Params;
-use crate::filter::{Engine, check_alike, merge};
+use crate::filter::{Engine, bits, check_alike, merge, sparse};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::Cell;
 
-/// A copy of a filter with one more member.
+/// A filter with one more member: a new one, or itself where nothing changes.
 fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
     engines::with(filter, filter.words.len(), vector, |engine| {
-        let image = match filter.header.has_body {
-            true => image::copy(filter.words),
-            false => image::empty(&engine.params, &engine.stored, engine.dims, &engine.centre, true),
-        };
-        engine.add(image, vector)?;
+        if !filter.header.has_body || filter.header.is_sparse {
+            let grown = engine.grown(filter, vector, image::allocate)?;
+            return Ok(image::datum(grown.map_or(filter.words, |image| image)));
+        }
+        let image = image::copy(filter.words);
+        engine.add_in(&filter.header, image, vector)?;
         Ok(image::datum(image))
     })
 }
@@ -36,7 +37,7 @@ for_each_input!(lsbf_add,
 );
 
 /// The transition function: (state, vector, prototype). A new state is returned in the row's memory: the executor
-/// copies it into the aggregate's, and every later row changes it there.
+/// copies it into the aggregate's. A list of bits is replaced by a longer one; words are changed where they are.
 fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     if call.arg(1).is_none() {
         return Ok(call.arg(0).unwrap_or_else(|| call.null()));
@@ -54,7 +55,15 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
         return with_member(&image::read(state)?, &vector);
     };
     let header = View::new(image)?.header;
-    check_prototype(&View { header, words: image }, &prototype)?;
+    let filter = View { header, words: image };
+    check_prototype(&filter, &prototype)?;
+    if header.is_sparse {
+        let grown = with_member(&filter, &vector)?;
+        if grown != state {
+            CONTAINED.set([(0, 0); CHECKED]);
+        }
+        return Ok(grown);
+    }
     // The parameters are the prototype's, so that the state is free to be changed.
     let words = image.len();
     let add = |engine: &mut Engine| engine.add_in(&header, image, &vector);
@@ -102,7 +111,13 @@ fn contained(state: &View, prototype: &View) -> bool {
     if checked[slot] == key {
         return true;
     }
-    let all = prototype.body().iter().zip(state.body()).all(|(theirs, ours)| theirs & !ours == 0);
+    let all = match (prototype.body(), state.body()) {
+        (Bits::Words(theirs), Bits::Words(ours)) => theirs.iter().zip(ours).all(|(theirs, ours)| theirs & !ours == 0),
+        (Bits::List(theirs), Bits::Words(ours)) => theirs.places().all(|at| bits::get(ours, at)),
+        (Bits::List(theirs), Bits::List(ours)) => theirs.places().all(|at| ours.contains(at)),
+        // A list has fewer bits.
+        (Bits::Words(_), Bits::List(_)) => false,
+    };
     if all {
         checked[slot] = key;
         CONTAINED.set(checked);
@@ -133,16 +148,21 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     let pause = |_| {
         pgrx::check_for_interrupts!();
     };
-    match state {
-        Some(image) => {
-            merge(&params, image, theirs.words, pause);
-            Ok(first)
-        }
-        None => {
-            let image = image::copy(ours.words);
-            merge(&params, image, theirs.words, pause);
-            Ok(image::datum(image))
-        }
+    if a.is_sparse && b.is_sparse {
+        let union = sparse::union(&params, (&ours, &theirs), &ours.centre()?, image::allocate);
+        return Ok(image::datum(union.map_or(ours.words, |image| image)));
     }
+    // A list goes into the words.
+    if a.is_sparse {
+        let image = image::copy(theirs.words);
+        merge(&params, image, &ours, pause);
+        return Ok(image::datum(image));
+    }
+    let image = match state {
+        Some(image) => image,
+        None => image::copy(ours.words),
+    };
+    merge(&params, image, &theirs, pause);
+    Ok(image::datum(image))
 }
 pg_function!(lsbf_union, lsbf_union);

@@ -65,7 +65,7 @@ thread_local! {
 
 /// An empty filter.
 pub fn prototype(params: &Params, dims: u32, centre: &[f32]) -> Datum {
-    image::datum(image::empty(params, &header::encode_params(params), dims, centre, false))
+    image::datum(image::empty(params, &header::encode_params(params), dims, centre))
 }
 
 /// Choosing parameters can be cancelled.

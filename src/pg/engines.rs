@@ -54,7 +54,7 @@ fn find<'a>(
         }
     }
     let engine = engines.last_mut().expect("one was just found or pushed");
-    if words != header::image_words(&engine.params, stored.len(), dims, header.has_body) {
+    if words != (Header { dims, ..*header }).image_words(&engine.params) {
         return Err(Error::new(Code::Binary, "not a valid filter: its length does not fit its parameters"));
     }
     Ok(engine)

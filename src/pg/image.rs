@@ -2,8 +2,9 @@
 
 use super::call::Call;
 use crate::error::Result;
-use crate::filter::header::{self, RESERVED, View};
+use crate::filter::header::{self, Header, RESERVED, View};
 use crate::filter::params::Params;
+use crate::filter::sparse;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, varatt_is_4b_u, varsize_any};
 
@@ -23,10 +24,11 @@ pub fn allocate<'a>(words: usize) -> &'a mut [u64] {
     }
 }
 
-/// Makes a filter without members; with room for some if `has_body`. The centre is empty where there is none.
-pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32], has_body: bool) -> &'a mut [u64] {
-    let image = allocate(header::image_words(params, stored.len(), dims, has_body));
-    header::write_empty(image, stored, dims, centre, has_body);
+/// Makes a filter without members. The centre is empty where there is none.
+pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32]) -> &'a mut [u64] {
+    let header = Header::empty(stored.len(), dims, !centre.is_empty(), false);
+    let image = allocate(header.image_words(params));
+    header::write_front(image, &header, stored, centre);
     image
 }
 
@@ -47,7 +49,17 @@ pub fn from_payload<'a>(payload: &[u8]) -> Result<&'a mut [u64]> {
         std::ptr::copy_nonoverlapping(payload.as_ptr(), to, payload.len());
     }
     header::check_image(image)?;
-    Ok(image)
+    let view = View::new(image)?;
+    let params = header::decode_params(view.stored())?;
+    // Few members may come as words; what is kept is the one form they have.
+    match sparse::folded(&params, &view, &view.centre()?, allocate) {
+        Some(folded) => {
+            // SAFETY: the image was allocated above and is not used any more.
+            unsafe { pg_sys::pfree(image.as_mut_ptr().cast()) };
+            Ok(folded)
+        }
+        None => Ok(image),
+    }
 }
 
 /// A filter that is not toasted.

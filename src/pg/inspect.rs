@@ -4,7 +4,6 @@ use super::call::{self, Call, float8, int8, pg_function};
 use super::rows::Rows;
 use super::stored;
 use crate::error::{Error, Result};
-use crate::filter::count;
 use crate::filter::header::{self, View};
 use crate::filter::params::{Family, Kind, check_theta, shown};
 use crate::filter::sketch;
@@ -18,8 +17,11 @@ fn facts(call: &Call, n: usize) -> Result<Facts> {
     let datum = call.required(n);
     let (front, words) = stored::front(datum)?;
     Facts::of_front(&front, words, |params| {
-        let verify = &stored::whole(call, datum)?.body()[params.array_words() as usize..];
-        Ok(count::ones(verify))
+        let whole = stored::whole(call, datum)?;
+        match whole.words.len() == whole.header.image_words(params) {
+            true => Ok(whole.verify_ones(params)),
+            false => Err(stored::damaged()),
+        }
     })
 }
 
@@ -50,7 +52,7 @@ pg_function!(lsbf_kind, |call| {
 });
 pg_function!(lsbf_members, |call| {
     let (front, _) = stored::front(call.required(0))?;
-    Ok(int8(if front.header.has_body { sketch::estimate(front.sketch()) } else { 0 }))
+    Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()) } else { 0 }))
 });
 pg_function!(lsbf_fpr, |call| {
     let facts = facts(call, 0)?;
@@ -100,10 +102,9 @@ pg_function!(lsbf_overlap, |call| {
     if !a.header.has_body || !b.header.has_body {
         return Ok(float8(0.0));
     }
-    let mut union = [0; sketch::WORDS];
-    union.copy_from_slice(a.sketch());
-    sketch::merge(&mut union, b.sketch());
-    let [a, b, union] = [a.sketch(), b.sketch(), &union].map(|sketch| sketch::estimate(sketch) as f64);
+    let mut union = a.sketch();
+    sketch::merge(&mut union, &b.sketch());
+    let [a, b, union] = [a.sketch(), b.sketch(), union].map(|sketch| sketch::estimate(&sketch) as f64);
     Ok(float8(bloom::overlap(a, b, union)))
 });
 

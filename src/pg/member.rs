@@ -7,7 +7,7 @@ use super::stored::{Filter, open};
 use crate::error::Result;
 use crate::filter::Engine;
 use crate::filter::bits::Body;
-use crate::filter::header::Header;
+use crate::filter::header::{Bits, Header};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 
@@ -25,8 +25,9 @@ fn answer<Q: Question>(call: &Call, read: Read, question: Q) -> Result<Q::Answer
     let vector = read(call, 1)?;
     prefetch(&vector);
     match open(call, call.required(0))? {
-        Filter::Whole(image) => engines::with(&image, image.words.len(), &vector, |engine| {
-            question.ask(engine, &image.header, image.body(), &vector)
+        Filter::Whole(image) => engines::with(&image, image.words.len(), &vector, |engine| match image.body() {
+            Bits::Words(words) => question.ask(engine, &image.header, words, &vector),
+            Bits::List(list) => question.ask(engine, &image.header, &list, &vector),
         }),
         Filter::Parts(parts) => engines::with(&parts.front, parts.words, &vector, |engine| {
             question.ask(engine, &parts.front.header, &parts, &vector)

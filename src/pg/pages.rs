@@ -1,7 +1,7 @@
 //! The words of a filter that is filled while a partition lasts. A small partition pays for the pages that its rows touch,
 //! not for the whole filter; when there are many of these, they become one piece.
 
-use crate::filter::bits::{Body, BodyMut};
+use crate::filter::bits::{Body, BodyMut, set_in};
 use pgrx::pg_sys;
 
 /// Words of a page: a row touches about one page a table.
@@ -160,18 +160,18 @@ impl Body for Pages {
 }
 
 impl BodyMut for Pages {
-    fn stored_word(&mut self, at: usize) -> &mut u64 {
-        let context = self.context;
-        let page = &mut self.table()[at / PAGE];
+    fn set(&mut self, at: u64) -> u64 {
+        let (context, place) = (self.context, (at / 64) as usize);
+        let page = &mut self.table()[place / PAGE];
         let is_new = page.is_null();
         // SAFETY: as above; the context of the pages exists.
         unsafe {
             if is_new {
                 *page = zeroed(context, PAGE);
             }
-            let word = page.add(at % PAGE);
+            let word = page.add(place % PAGE);
             self.made += usize::from(is_new);
-            &mut *word
+            set_in(&mut *word, at)
         }
     }
 }

@@ -182,8 +182,12 @@ pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
     // SAFETY: the record belongs to this call.
     let (memory, context) = unsafe { recall(lookup, toast) };
     if !is_compressed(&toast) && !memory.is_worth_keeping() {
-        memory.entries[memory.last].fetched += 1;
-        return Parts::open(datum, toast, lookup).map(Filter::Parts);
+        let front = front_of(datum)?;
+        // A list is read whole: it is large for its centre only.
+        if !front.header.is_sparse {
+            memory.entries[memory.last].fetched += 1;
+            return Ok(Filter::Parts(Parts::new(front, datum, toast, lookup)));
+        }
     }
     memory.keep(datum, context).map(Filter::Whole)
 }
@@ -279,16 +283,16 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn open(datum: Datum, toast: pg_sys::varatt_external, lookup: NonNull<pg_sys::FmgrInfo>) -> Result<Self> {
-        Ok(Parts {
-            front: front_of(datum)?,
+    fn new(front: View<'a>, datum: Datum, toast: pg_sys::varatt_external, lookup: NonNull<pg_sys::FmgrInfo>) -> Self {
+        Parts {
+            front,
             words: toast.va_rawsize as usize / 8,
             datum,
             toast,
             lookup,
             blocks: RefCell::default(),
             whole: OnceCell::new(),
-        })
+        }
     }
 
     fn fetch_block(&self, number: usize) -> [u64; BLOCK] {
@@ -326,8 +330,9 @@ impl Body for Parts<'_> {
             return block[place];
         }
         if self.is_too_much() {
-            let body = self.whole.get_or_init(|| self.read_whole()).body();
-            return body.get(at).map_or_else(|| raise(damaged()), |word| u64::from_le(*word));
+            let whole = self.whole.get_or_init(|| self.read_whole());
+            let word = whole.words.get(whole.header.body_start() + at);
+            return word.map_or_else(|| raise(damaged()), |word| u64::from_le(*word));
         }
         let block = self.fetch_block(number);
         self.blocks.borrow_mut().insert(number, block);
@@ -346,6 +351,6 @@ impl Drop for Parts<'_> {
     }
 }
 
-fn damaged() -> Error {
+pub fn damaged() -> Error {
     Error::new(Code::Binary, "not a valid filter: it ends before its bits")
 }

@@ -7,7 +7,8 @@ use super::input::{Read, prefetch};
 use super::pages::{Form, Words, copied};
 use super::stored;
 use crate::error::{Error, Result};
-use crate::filter::header::{Header, View, decode_params};
+use crate::filter::bits::BodyMut;
+use crate::filter::header::{Bits, Header, View, decode_params};
 use crate::filter::{Adds, Counters, Engine, check_alike};
 use pgrx::pg_sys::{self, Datum};
 use std::ffi::c_void;
@@ -35,15 +36,21 @@ impl Partition {
     /// # Safety
     /// The context must be that of the partition.
     unsafe fn new(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Partition {
-        let (front, body) = (front(prototype), prototype.body());
+        let (front, count) = (front(prototype), engine.params.body_words() as usize);
         // SAFETY: as asked of the caller.
-        let (copy, words) = unsafe {
-            let words = match body.is_empty() {
-                true => Words::new(engine.params.body_words() as usize, context),
-                false => Words::from(body, context),
+        let (copy, mut words) = unsafe {
+            let words = match prototype.body() {
+                Bits::Words(body) if !body.is_empty() => Words::from(body, context),
+                _ => Words::new(count, context),
             };
             (copied(front, context), words)
         };
+        for place in prototype.list().places() {
+            match words.form() {
+                Form::Whole(body) => body.set(place),
+                Form::Pages(body) => body.set(place),
+            };
+        }
         let counters = Counters::of(&prototype.header);
         Partition { prototype: copy, prototype_words: front.len(), dims: engine.dims, counters, words }
     }

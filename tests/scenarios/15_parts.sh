@@ -20,7 +20,7 @@ CREATE TABLE asked AS
 CREATE VIEW built AS
   SELECT id, v FROM members UNION ALL
   SELECT id, ARRAY(SELECT (1000 * sin(id * j))::real FROM generate_series(1, 16) j) FROM generate_series(501, 4000) AS id;
--- Filters of some megabytes, a mostly empty one and one that is full for its size.
+-- Filters of some megabytes, and one whose members have the same few bits.
 CREATE TABLE filters (name text, f lsbf);
 INSERT INTO filters
   SELECT 'dsbf', lsbf_agg(v, dsbf_new(metric => 'l2', dims => 16, capacity => 20000, near => 0.1)) FROM built
@@ -28,7 +28,7 @@ INSERT INTO filters
   UNION ALL SELECT 'crowded lsbf', lsbf_agg(v, lsbf_new(dims => 16, capacity => 800000, near => 100, far => 500, overflow => 3)) FROM built
   UNION ALL SELECT 'ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1)) FROM built
   UNION ALL SELECT 'ilbf of large blooms', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, slots => 1024, blooms => 80001)) FROM built
-  UNION ALL SELECT 'any', lsbf_agg(v, lsbf_new(match => 'any', dims => 16, capacity => 100000, near => 0.1, length => 2800, tables => 4, hashes => 12, polytope => 16, probes => 30, votes => 2, bits => 8192000, bloom_hashes => 8, centre => array_fill(1, ARRAY[16])::real[])) FROM built
+  UNION ALL SELECT 'any', lsbf_agg(v, lsbf_new(match => 'any', dims => 16, capacity => 100000, near => 0.1, length => 2800, tables => 4, hashes => 12, polytope => 16, probes => 30, votes => 2, bits => 8192000, bloom_hashes => 14, centre => array_fill(1, ARRAY[16])::real[])) FROM built
   UNION ALL SELECT 'aligned ilbf', lsbf_agg(v, ilbf_new(dims => 16, capacity => 50000, near => 0.1, blooms_aligned => true)) FROM built;
 -- The same, compressed: they cannot be read by parts.
 CREATE TABLE compressed (name text, f lsbf);
@@ -54,9 +54,10 @@ SQL
 
 query() { server_query main "$1"; }
 
-assert_eq "all filters are stored out of line, over 500 kB each" \
-  "$(query "SELECT bool_and(pg_column_size(f) > 500000) FROM filters")" t
-assert_eq "their copies are compressed" "$(query "SELECT bool_and(pg_column_size(c.f) < 0.5 * pg_column_size(f.f)) FROM compressed c JOIN filters f USING (name)")" t
+assert_eq "all filters but a list are stored out of line, over 500 kB each" \
+  "$(query "SELECT bool_and((pg_column_size(f) > 500000) = (name <> 'crowded lsbf')) FROM filters")" t
+assert_eq "their copies are compressed" "$(query "SELECT bool_and(pg_column_size(c.f) < 0.5 * pg_column_size(f.f)) FROM compressed c JOIN filters f USING (name)
+  WHERE name <> 'crowded lsbf'")" t
 
 # The same answers by parts and whole: 60 questions of each filter, at narrow and wide thetas.
 for function in approx_member approx_votes; do

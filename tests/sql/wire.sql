@@ -15,8 +15,8 @@ SELECT name, sum(CASE WHEN name LIKE '%hamming' THEN approx_votes(f, b) WHEN nam
   sum(CASE WHEN name LIKE '%hamming' THEN approx_votes(f, ~b) WHEN name LIKE '%jaccard' THEN approx_votes(f, ARRAY[-i, i + 1, i + 2, i * 7]) ELSE approx_votes(f, ARRAY[r[2] + 0.5, r[1], r[4], r[3]]) END) AS others
   FROM f, v GROUP BY name ORDER BY name;
 
--- The golden files, read by a server and written back.
+-- The golden files, read by a server and written back; words of so few members that they are a list are written as the list.
 \set files `cd ../golden && for file in *.txt; do echo "$file $(cat "$file")"; done`
-SELECT split_part(line, ' ', 1) AS file, lsbf_kind(split_part(line, ' ', 2)::lsbf) AS kind, split_part(line, ' ', 2)::lsbf::text = split_part(line, ' ', 2) AS same,
-  split_part(line, ' ', 2)::lsbf::bytea::lsbf = split_part(line, ' ', 2)::lsbf AS through_bytea
-  FROM regexp_split_to_table(:'files', E'\n') line ORDER BY 1;
+CREATE TABLE golden AS SELECT split_part(line, ' ', 1) AS file, split_part(line, ' ', 2) AS t FROM regexp_split_to_table(:'files', E'\n') line;
+SELECT file, lsbf_kind(t::lsbf) AS kind, t::lsbf::text = coalesce((SELECT l.t FROM golden l WHERE l.file = replace(g.file, 'v1_', 'v1_list_')), t) AS same,
+  t::lsbf::bytea::lsbf = t::lsbf AS through_bytea FROM golden g ORDER BY file COLLATE "C";

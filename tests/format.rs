@@ -151,7 +151,7 @@ fn whatever_is_accepted_can_be_used() {
     for g in golden() {
         let payload = header::payload(&g.filter.image).to_vec();
         let start = payload.len().min(2000);
-        for round in 0..4000 {
+        for round in 0..2500 {
             let mut changed = payload.clone();
             let at = if round < start { round } else { s.below(start as u64) as usize };
             changed[at] = s.word() as u8;

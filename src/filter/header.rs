@@ -101,7 +101,8 @@ fn bytes_of(image: &[u64]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(image.as_ptr().cast(), image.len() * 8) }
 }
 
-fn bytes_of_mut(image: &mut [u64]) -> &mut [u8] {
+/// An image, or some of it, as bytes.
+pub fn bytes_of_mut(image: &mut [u64]) -> &mut [u8] {
     // SAFETY: as above; every value of a byte is allowed in a word.
     unsafe { std::slice::from_raw_parts_mut(image.as_mut_ptr().cast(), image.len() * 8) }
 }

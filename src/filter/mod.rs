@@ -164,9 +164,9 @@ impl Engine {
         if !sketch::add(&mut sketch, id) && self.new.is_empty() {
             return Ok(None);
         }
-        let places = sparse::united(filter.list().places(), self.new.iter().copied());
         let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
-        Ok(Some(Content { counters, sketch, places }.write(&self.params, front, allocate)))
+        let content = Content { counters, sketch, list: filter.list(), new: &self.new };
+        Ok(Some(content.write(&self.params, front, allocate)))
     }
 
     /// Adds a member to an image with bit words and this header.

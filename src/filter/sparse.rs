@@ -5,7 +5,7 @@
 //! about. Members only ever come in addition: a list becomes words once.
 
 use super::bits::{Body, BodyMut};
-use super::header::{Header, View, write_front};
+use super::header::{Header, View, bytes_of_mut, write_front};
 use super::params::{Kind, Params};
 use super::{Counters, ilbf, sketch};
 
@@ -109,29 +109,16 @@ impl BodyMut for Growing<'_> {
     }
 }
 
-/// The places of two lists, each once, in order.
-pub fn united(a: impl Iterator<Item = u64>, b: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
-    let (mut a, mut b) = (a.peekable(), b.peekable());
-    std::iter::from_fn(move || match (a.peek(), b.peek()) {
-        (Some(x), Some(y)) if x == y => {
-            b.next();
-            a.next()
-        }
-        (Some(x), Some(y)) if x > y => b.next(),
-        (Some(_), _) => a.next(),
-        (None, _) => b.next(),
-    })
-}
-
 /// What a filter with members consists of besides its parameters and centre.
-pub struct Content<I> {
+pub struct Content<'a> {
     pub counters: Counters,
     pub sketch: [u64; sketch::WORDS],
-    /// The bits set, in order, as many as the counters say.
-    pub places: I,
+    /// The bits set, as many as the counters say: a list, and others, in order.
+    pub list: Sparse<'a>,
+    pub new: &'a [u64],
 }
 
-impl<I: Iterator<Item = u64>> Content<I> {
+impl Content<'_> {
     /// Writes a filter in the form it has to have, into zeroed memory of so many words as are asked for.
     pub fn write<'a>(
         self,
@@ -160,16 +147,28 @@ impl<I: Iterator<Item = u64>> Content<I> {
             for (number, entry) in sketch::listed(&self.sketch).enumerate() {
                 sketch[number / 4] |= (u64::from(entry) << (number % 4 * 16)).to_le();
             }
-            for (number, place) in self.places.enumerate() {
-                body[number / 2] |= (place << (number % 2 * 32)).to_le();
-            }
+            self.write_list(bytes_of_mut(body).as_chunks_mut().0);
         } else {
             sketch[..sketch::WORDS].copy_from_slice(&self.sketch);
-            for place in self.places {
+            for place in self.list.places().chain(self.new.iter().copied()) {
                 body.set(place);
             }
         }
         image
+    }
+
+    /// Most of a list stays as it is: what lies between two new places is copied in one piece.
+    fn write_list(&self, mut to: &mut [[u8; 4]]) {
+        let mut left = self.list.places;
+        for &new in self.new {
+            let (before, after) = left.split_at(left.partition_point(|&place| value(place) < new));
+            let (copy, rest) = to.split_at_mut(before.len());
+            copy.copy_from_slice(before);
+            let (place, rest) = rest.split_first_mut().expect("there is room for all");
+            *place = (new as u32).to_le_bytes();
+            (left, to) = (after, rest);
+        }
+        to[..left.len()].copy_from_slice(left);
     }
 }
 
@@ -198,9 +197,8 @@ pub fn union<'a>(
     if body.new.is_empty() && sketch == ours.sketch() {
         return None;
     }
-    let places = united(ours.list().places(), body.new.iter().copied());
     let front = Front { stored: ours.stored(), dims: ours.header.dims, centre };
-    Some(Content { counters, sketch, places }.write(params, front, allocate))
+    Some(Content { counters, sketch, list: body.list, new: &body.new }.write(params, front, allocate))
 }
 
 /// Sets a bit; whether it was new, and by how much the squares grew.
@@ -221,16 +219,17 @@ pub fn folded<'a>(
     if !header.has_body || header.is_sparse || !is_sparse(params, registers, header.ones) {
         return None;
     }
-    let places = filter.words[header.body_start()..].iter().enumerate().flat_map(|(at, &word)| {
+    let mut places = Vec::with_capacity(header.ones as usize);
+    for (at, &word) in filter.words[header.body_start()..].iter().enumerate() {
         let mut left = u64::from_le(word);
-        std::iter::from_fn(move || {
-            let place = (left != 0).then(|| at as u64 * 64 + u64::from(left.trailing_zeros()));
-            left &= left.wrapping_sub(1);
-            place
-        })
-    });
+        while left != 0 {
+            places.push(at as u64 * 64 + u64::from(left.trailing_zeros()));
+            left &= left - 1;
+        }
+    }
     let front = Front { stored: filter.stored(), dims: header.dims, centre };
-    Some(Content { counters: Counters::of(header), sketch, places }.write(params, front, allocate))
+    let content = Content { counters: Counters::of(header), sketch, list: filter.list(), new: &places };
+    Some(content.write(params, front, allocate))
 }
 
 /// Whether something lies behind so many entries of a list, in the word that has the last one.
@@ -317,12 +316,5 @@ mod tests {
                 assert_eq!(list.all_set(start, both()), words[..].all_set(start, both()));
             }
         }
-    }
-
-    #[test]
-    fn united_lists_have_each_place_once() {
-        let (a, b) = ([1, 4, 5, 9], [0, 4, 9, 12, 13]);
-        assert!(united(a.into_iter(), b.into_iter()).eq([0, 1, 4, 5, 9, 12, 13]));
-        assert!(united(a.into_iter(), std::iter::empty()).eq(a));
     }
 }

@@ -8,9 +8,7 @@
 #   PROFILE=1              also shows where a scan with approx_member spends its time (needs perf)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/lib/common.sh
-. scripts/lib/packages.sh
-. scripts/lib/server.sh
+. scripts/lib/bench.sh
 
 n=${N:-50000}
 repeats=${REPEATS:-5}
@@ -104,8 +102,7 @@ if [[ -n $PEER ]]; then
   "$PYTHON" benches/documents/peers.py "$data" "$repeats" >"$data/peers.json"
 fi
 
-processor="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
-"$PYTHON" benches/documents/report.py "$data" "$out" "$processor"
+"$PYTHON" benches/documents/report.py "$data" "$out" "$(processor)"
 say "all figures: $out/documents.json"
 if [[ -n ${UPDATE:-} ]]; then update_page docs/documents.md "$out/documents.md"; fi
 if [[ -n ${PROFILE:-} ]]; then

@@ -9,9 +9,7 @@
 #   OUT=target/bench       where results are written
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/lib/common.sh
-. scripts/lib/packages.sh
-. scripts/lib/server.sh
+. scripts/lib/bench.sh
 
 many=${MANY:-1000000}
 dims=${DIMS:-384}
@@ -20,23 +18,10 @@ near=${NEAR:-0.2}
 repeats=${REPEATS:-3}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/bench}
-unset TREE_PG_CONFIG
 
 psql_bench() { server_psql duplicates -v near="$near" -v repeats="$repeats" "$@"; }
 
-# load TABLE ARGUMENTS...: rows made by examples/bench
-load() {
-  local table=$1
-  shift
-  "$TARGET/release/examples/bench" "$@" | server_psql duplicates -c "COPY $table FROM STDIN BINARY"
-}
-
-# Twice the table, so that a scan of it stays in memory, as far as a third of the machine allows.
-shared_buffers() {
-  local wanted=$((2 * many * (dims * 4 + 60) / 1000000 + 500)) third
-  third=$(awk '/MemTotal/ { print int($2 / 3072) }' /proc/meminfo)
-  echo "$((wanted < third ? wanted : third))MB"
-}
+load() { bench_load duplicates "$@"; }
 
 # peak_bytes: what a pass takes of a fresh backend's memory, a row
 peak_bytes() {
@@ -49,24 +34,16 @@ SELECT round((bench.peak() - :before)::numeric / $many, 1);
 SQL
 }
 
-ensure_rust
-ensure_clang
-PG_CONFIG=$(scripts/provision-pgvector.sh | tail -1)
-ensure_postgresql
-private_tree
-DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+bench_install
 say "building the generator of rows"
 cargo build --release --quiet --no-default-features --example bench
 
 sentences=
 if ((dims == 384 && n <= 30000)) && [[ -f $data/sentences_384.f16.npy ]]; then sentences=$data/sentences_384.f16.npy; fi
 say "starting PostgreSQL $PG_MAJOR with pgvector and loading $many rows of $dims dimensions with planted copies, and $n ${sentences:+real }rows"
-server_start duplicates "shared_buffers = '$(shared_buffers)'" "maintenance_work_mem = '1GB'" "wal_level = minimal" \
-  "max_wal_senders = 0" "max_wal_size = '16GB'" "jit = off" "max_parallel_workers_per_gather = 0"
+# Twice the table, so that a scan of it stays in memory.
+bench_start duplicates "$(bench_buffers "$((2 * many * (dims * 4 + 60) / 1000000 + 500))" 3)"
 server_psql duplicates <<SQL
-CREATE EXTENSION vector;
-CREATE EXTENSION pg_lsbf;
-CREATE EXTENSION pg_lsbf_vector;
 CREATE TABLE planted (id integer, source integer, v vector($dims));
 CREATE TABLE items (id integer, v vector($dims));
 SQL
@@ -83,8 +60,7 @@ psql_bench -f benches/duplicates/peers.sql
 peak=$(peak_bytes)
 
 mkdir -p "$out"
-processor="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
-server_query duplicates "SELECT jsonb_pretty(jsonb_build_object('processor', '$processor', 'server', version(), 'peak_bytes_a_row', $peak,
+server_query duplicates "SELECT jsonb_pretty(jsonb_build_object('processor', '$(processor)', 'server', version(), 'peak_bytes_a_row', $peak,
   'passes', (SELECT jsonb_agg(to_jsonb(p) ORDER BY name) FROM bench.passes p), 'found', (SELECT jsonb_agg(to_jsonb(f)) FROM bench.found f),
   'prototypes', (SELECT jsonb_agg(to_jsonb(p) - 'prototype') FROM prototypes p)))" >"$out/duplicates.json"
 grouped() { server_query duplicates "SELECT to_char($1, 'FM999,999,999')"; }
@@ -95,7 +71,7 @@ table() {
   server_psql duplicates -At -v set="$1" -f benches/duplicates/markdown.sql
 }
 {
-  echo "$processor; PostgreSQL $("$TREE_PG_CONFIG" --version | awk '{ print $2 }'); near $near; $(date +%Y-%m-%d)."
+  echo "$(processor); PostgreSQL $(server_version); near $near; $(date +%Y-%m-%d)."
   echo
   echo "$(grouped "$many") generated rows of $dims dimensions, 5 % of them copies at distance $near of an earlier one. The pass took $peak bytes of memory a row, all in all. $(table planted)"
   echo

@@ -10,9 +10,7 @@
 #   PROFILE=1              also shows where a scan with approx_member spends its time (needs perf)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/lib/common.sh
-. scripts/lib/packages.sh
-. scripts/lib/server.sh
+. scripts/lib/bench.sh
 
 n=${N:-30000}
 dims=${DIMS:-384}
@@ -22,26 +20,13 @@ members=${MEMBERS:-10000000}
 repeats=${REPEATS:-9}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/bench}
-unset TREE_PG_CONFIG
 
 # real FILE COLUMNS WANTED: its path where it is there and has the columns that are wanted
 real() { if [[ $2 == "$3" && -f $data/$1 ]]; then echo "$data/$1"; fi; }
 
 psql_bench() { server_psql bench -v dims="$dims" -v kinds="$kinds" -v repeats="$repeats" "$@"; }
 
-# load TABLE ARGUMENTS...: rows made by examples/bench
-load() {
-  local table=$1
-  shift
-  "$TARGET/release/examples/bench" "$@" | server_psql bench -c "COPY $table FROM STDIN BINARY"
-}
-
-# Four times the large table, so that a scan of it stays in memory, as far as half of the machine allows.
-shared_buffers() {
-  local wanted=$((4 * many * (dims * 4 + 60) / 1000000 + 1000)) half
-  half=$(awk '/MemTotal/ { print int($2 / 2048) }' /proc/meminfo)
-  echo "$((wanted < half ? wanted : half))MB"
-}
+load() { bench_load bench "$@"; }
 
 # profile NAME: the functions that a scan with approx_member spends its time in
 profile() {
@@ -65,22 +50,14 @@ SQL
   perf report -i "$WORK/perf.data" --stdio --sort symbol 2>/dev/null | grep -E '^ +[0-9]' | sed -n 1,25p
 }
 
-ensure_rust
-ensure_clang
-PG_CONFIG=$(scripts/provision-pgvector.sh | tail -1)
-ensure_postgresql
-private_tree
-DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+bench_install
 say "building the generator of rows"
 cargo build --release --quiet --no-default-features --example bench
 
 say "starting PostgreSQL $PG_MAJOR with pgvector and loading $n rows of $dims dimensions, $many random ones and filters of up to $members members"
-server_start bench "shared_buffers = '$(shared_buffers)'" "maintenance_work_mem = '1GB'" "wal_level = minimal" \
-  "max_wal_senders = 0" "max_wal_size = '16GB'" "jit = off" "max_parallel_workers_per_gather = 0"
+# Four times the large table, so that a scan of it stays in memory.
+bench_start bench "$(bench_buffers "$((4 * many * (dims * 4 + 60) / 1000000 + 1000))" 2)"
 server_psql bench <<SQL
-CREATE EXTENSION vector;
-CREATE EXTENSION pg_lsbf;
-CREATE EXTENSION pg_lsbf_vector;
 CREATE TABLE items (id integer, v vector($dims));
 CREATE TABLE prints (id integer, v bit(1024));
 CREATE TABLE random (id integer, v vector($dims));
@@ -110,10 +87,9 @@ psql_bench -f benches/server/large.sql
 mkdir -p "$out"
 origin() { if [[ -n $1 ]]; then echo "$2"; else echo generated; fi; }
 said="$n x $dims $(origin "$sentences" "sentence embeddings"), 40000 x 1024 bits $(origin "$fingerprints" "of molecules"), $many x $dims random"
-processor="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
-psql_bench -At -v processor="$processor" -v data="$said" -f benches/server/json.sql >"$out/bench.json"
+psql_bench -At -v processor="$(processor)" -v data="$said" -f benches/server/json.sql >"$out/bench.json"
 {
-  echo "$processor; PostgreSQL $("$TREE_PG_CONFIG" --version | awk '{ print $2 }'); $said; $(date +%Y-%m-%d)."
+  echo "$(processor); PostgreSQL $(server_version); $said; $(date +%Y-%m-%d)."
   echo
   psql_bench -Atq -f benches/server/markdown.sql
 } >"$out/bench.md"

@@ -8,9 +8,7 @@
 #   OUT=target/quality     where results are written
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/lib/common.sh
-. scripts/lib/packages.sh
-. scripts/lib/server.sh
+. scripts/lib/bench.sh
 
 n=${N:-30000}
 prefers=${PREFER:-small balanced fast sharp}
@@ -19,7 +17,6 @@ data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/quality}
 # A directory of its own: in that of the extension each of the two builds would make cargo build the other one anew.
 program=$TARGET/judge/release/examples/quality
-unset TREE_PG_CONFIG
 
 # real FILE: its path where it is there and has so many rows
 real() { if [[ -f $data/$1 ]] && ((n <= 30000)); then echo "$data/$1"; fi; }
@@ -64,8 +61,8 @@ choose() {
 figures() { server_psql quality -At -F $'\t' -c "$2" >"$out/$1.tsv"; }
 
 write_figures() {
-  figures about "SELECT 'processor', '$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores'
-    UNION ALL SELECT 'server', '$("$TREE_PG_CONFIG" --version | awk '{ print $2 }')'
+  figures about "SELECT 'processor', '$(processor)'
+    UNION ALL SELECT 'server', '$(server_version)'
     UNION ALL SELECT 'date', '$(date +%Y-%m-%d)'
     UNION ALL SELECT 'sentences', '$([[ -n $(real sentences_384.f16.npy) ]] && echo real || echo generated)'
     UNION ALL SELECT 'fingerprints', '$([[ -n $(real fingerprints_1024.u8.npy) ]] && echo real || echo generated)'"
@@ -82,20 +79,13 @@ write_figures() {
   figures peers "SELECT name, bytes, at_near, naturally, us_a_row FROM quality.peers JOIN bench.times USING (name) ORDER BY place"
 }
 
-ensure_rust
-ensure_clang
-PG_CONFIG=$(scripts/provision-pgvector.sh | tail -1)
-ensure_postgresql
-private_tree
-DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+bench_install
 say "building the judge"
 cargo build --release --quiet --no-default-features --example quality --target-dir "$TARGET/judge"
 
 say "starting PostgreSQL $PG_MAJOR with pgvector"
-server_start quality "shared_buffers = '1GB'" "maintenance_work_mem = '512MB'" "wal_level = minimal" \
-  "max_wal_senders = 0" "jit = off" "max_parallel_workers_per_gather = 0"
-server_psql quality -c "CREATE EXTENSION vector" -c "CREATE EXTENSION pg_lsbf" -c "CREATE EXTENSION pg_lsbf_vector" \
-  -f benches/server/measure.sql -f benches/quality/schema.sql
+bench_start quality 1GB
+server_psql quality -f benches/server/measure.sql -f benches/quality/schema.sql
 while read -r set; do
   # shellcheck disable=SC2086
   study $set </dev/null

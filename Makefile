@@ -1,8 +1,8 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-distributed test accept papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
+.PHONY: help demo demo-distributed test accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
@@ -22,6 +22,9 @@ test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name
 
 accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some
 	@scripts/sql-tests.sh --accept $(TESTS)
+
+fuzz: ## fuzz the core, a minute each target; SECONDS_EACH=, TARGETS=, KEEP=1: see scripts/fuzz.sh
+	@scripts/fuzz.sh
 
 papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
 	@cargo run --release --quiet --no-default-features --example papers

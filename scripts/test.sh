@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test, stage by stage; the last line is `N passed, N failed`.
 #   TESTS="name ..."  only these SQL tests and scenarios
-#   STAGES="fmt ..."  only these stages: fmt clippy core doc pgrx servers bench
+#   STAGES="fmt ..."  only these stages: fmt clippy core fuzz doc pgrx servers bench
 #   PG_CONFIG=...     the only server to test with; else one that is found, and PostgreSQL 16 and 18 with pgvector
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,6 +56,8 @@ show_failure() {
   esac
   echo "----"
 }
+
+formatting() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
 
 clippy() { cargo clippy --all-targets --no-default-features "$@" -- -D warnings; }
 
@@ -116,7 +118,7 @@ server_stage() {
 }
 
 [[ -z ${TESTS:-} ]] || STAGES=servers
-STAGES=${STAGES:-fmt clippy core doc pgrx servers bench}
+STAGES=${STAGES:-fmt clippy core fuzz doc pgrx servers bench}
 chosen=${PG_CONFIG:-}
 
 start=$(now)
@@ -134,7 +136,7 @@ write_pg_config
 mkdir -p "$logs"
 say "testing with PostgreSQL $PG_MAJOR; a first run compiles for several minutes; logs are in $logs"
 
-if wanted fmt; then stage "formatting" count_one cargo fmt --check; fi
+if wanted fmt; then stage "formatting" count_one formatting; fi
 if wanted clippy; then stage "clippy, core" count_one clippy; fi
 if wanted core; then
   # With overflow checks; then as it is installed, where the same bits must come out, and with the statistics.
@@ -142,6 +144,7 @@ if wanted core; then
     cargo test --no-default-features --no-fail-fast --lib --test format --test promises
   stage "unit tests, core, optimised" count_cargo cargo test --release --no-default-features --no-fail-fast
 fi
+if wanted fuzz; then stage "fuzzing, a minute" count_one env SECONDS_EACH=20 scripts/fuzz.sh; fi
 if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy --features "$PG_FEATURE pg_test"; fi
 if wanted doc; then stage "documentation builds" count_one doc; fi
 if wanted pgrx; then stage "cargo pgrx test" count_cargo pgrx_tests; fi

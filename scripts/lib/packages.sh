@@ -135,6 +135,22 @@ ensure_cargo_pgrx() {
   export CARGO_PGRX=$TOOLS/bin/cargo-pgrx
 }
 
+# libFuzzer is written in C++.
+ensure_cpp() { command -v c++ >/dev/null || apt_install g++; }
+
+# ensure_cargo_fuzz: sets CARGO_FUZZ, an own copy where there is none on the PATH.
+ensure_cargo_fuzz() {
+  local version=0.13.2
+  for CARGO_FUZZ in "$TOOLS/bin/cargo-fuzz" "$(command -v cargo-fuzz || true)"; do
+    [[ -x $CARGO_FUZZ ]] && return
+  done
+  say "building cargo-fuzz $version (a minute, once)"
+  CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-fuzz --version "$version" --locked --debug --root "$TOOLS" \
+    --target-dir "$TOOLS/fuzz-target" --quiet || die "could not build cargo-fuzz $version"
+  rm -rf "$TOOLS/fuzz-target"
+  CARGO_FUZZ=$TOOLS/bin/cargo-fuzz
+}
+
 # pgrx's tests start their server through sudo when run by root.
 ensure_sudo() {
   ! is_root || command -v sudo >/dev/null || apt_install sudo

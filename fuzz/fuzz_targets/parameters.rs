@@ -1,0 +1,57 @@
+//! Arguments of the constructors: refused with a reason, or a filter comes out that can be used.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pg_lsbf::filter::Owned;
+use pg_lsbf::filter::header;
+use pg_lsbf::filter::params::{Kind, Metric};
+use pg_lsbf::hash::rng::Stream;
+use pg_lsbf::theory::design::{Spec, parameters};
+use pg_lsbf_fuzz::guard::within;
+use pg_lsbf_fuzz::mutate::{number, real};
+use pg_lsbf_fuzz::promises::{accept, hold, with_reason};
+
+/// Tables of the theory, which do not grow with what is asked for.
+const DESIGN_BYTES: usize = 64 << 20;
+
+// A byte an argument: 0 leaves it out, others choose its value.
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = data.iter().copied();
+    let mut next = || bytes.next().unwrap_or(0);
+    let (kind, metric) = (Kind::ALL[usize::from(next()) % 4], Metric::ALL[usize::from(next()) % 5]);
+    let mut whole = |near: u64| {
+        let byte = next();
+        (byte != 0).then(|| number(near, &mut Stream::new(byte.into(), near)) as i64)
+    };
+    let mut spec = Spec {
+        dims: whole(24),
+        capacity: whole(1000),
+        tables: whole(8),
+        hashes: whole(4),
+        bits: whole(4096),
+        verify_bits: whole(512),
+        bloom_hashes: whole(6),
+        overflow: whole(1),
+        blooms: whole(100),
+        slots: whole(64),
+        votes: whole(3),
+        probes: whole(20),
+        polytope: whole(16),
+        ..Spec::default()
+    };
+    spec.seed = whole(1).unwrap_or(0);
+    let mut fraction = |near: f64| {
+        let byte = next();
+        (byte != 0).then(|| real(near, &mut Stream::new(byte.into(), 1)))
+    };
+    (spec.near, spec.far, spec.width, spec.length) = (fraction(0.1), fraction(0.4), fraction(1.0), fraction(1.0));
+    let flags = next();
+    let flag = |at: u8| (flags >> at & 1 == 1).then_some(flags >> (at + 1) & 1 == 1);
+    (spec.symbols, spec.fast, spec.robust, spec.aligned) = (flags & 128 != 0, flag(0), flag(2), flag(4));
+    let made = within(DESIGN_BYTES, "a choice of parameters", || parameters(kind, metric, &spec)).map_err(with_reason);
+    let Ok((params, dims)) = made else { return };
+    params.validate().expect("what is chosen is valid");
+    let filter = Owned::new(&params, dims);
+    accept(header::payload(&filter.image)).expect("a new filter is let in");
+    hold(&filter.image, u64::from(flags));
+});

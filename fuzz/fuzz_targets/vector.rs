@@ -1,0 +1,81 @@
+//! Vectors of every type, and as text, given to filters of every kind: refused with a reason, or found once added.
+#![no_main]
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use libfuzzer_sys::fuzz_target;
+use pg_lsbf::filter::header::{self, View};
+use pg_lsbf::filter::params::Kind;
+use pg_lsbf::filter::{Engine, Facts, Owned};
+use pg_lsbf_fuzz::guard::within;
+use pg_lsbf_fuzz::promises::{THEORY_BYTES, accept, with_reason};
+use pg_lsbf_fuzz::vectors::Value;
+use std::cell::RefCell;
+
+struct Golden {
+    image: Vec<u64>,
+    engine: Engine,
+}
+
+/// The golden files, in the order of their names.
+fn golden() -> Vec<Golden> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).expect(folder).map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    let read = |path| {
+        let payload = STANDARD.decode(std::fs::read_to_string(path).unwrap().trim()).unwrap();
+        let image = accept(&payload).unwrap();
+        let facts = Facts::of(&image).unwrap();
+        let centre = View::new(&image).unwrap().centre().unwrap();
+        Golden { engine: Engine::centred(facts.params, facts.dims, centre).unwrap(), image }
+    };
+    paths.into_iter().map(read).collect()
+}
+
+thread_local! { static GOLDEN: RefCell<Vec<Golden>> = RefCell::new(golden()); }
+
+// Which filter, which type, which theta, whether the bytes are stretched to the length the filter takes; then the bytes.
+fuzz_target!(|data: &[u8]| {
+    let [filter, type_, theta, stretch, bytes @ ..] = data else { return };
+    GOLDEN.with_borrow_mut(|golden| {
+        let count = golden.len();
+        let Golden { image, engine } = &mut golden[usize::from(*filter) % count];
+        let dims = engine.dims as usize;
+        let stretched: Vec<u8> = match stretch % 2 == 1 && !bytes.is_empty() {
+            true => bytes.iter().copied().cycle().take(dims.max(1) * stretched_to(*type_)).collect(),
+            false => bytes.to_vec(),
+        };
+        let value = Value::read(*type_, dims, &stretched);
+        // Tables made once, memory for a row, which grows with the vector; other thetas may take an experiment.
+        let theory = if engine.params.kind == Kind::Probing && theta % 10 != 0 { THEORY_BYTES } else { 0 };
+        let limit = (4 << 20) + 256 * stretched.len() + theory;
+        within(limit, "a question", || check(engine, image, &value, *theta));
+    });
+});
+
+/// Bytes of an element.
+fn stretched_to(type_: u8) -> usize {
+    [4, 8, 4, 2, 4, 1, 1, 1, 4, 8, 8][usize::from(type_) % 11]
+}
+
+fn check(engine: &mut Engine, image: &[u64], value: &Value, theta: u8) {
+    let vector = value.view();
+    let theta = [1.0, 0.5, 2.0, 8.0, 0.0, -1.0, f64::NAN, f64::INFINITY, 1e4, 1e-300][usize::from(theta) % 10];
+    let votes = engine.votes(image, &vector, theta).map_err(with_reason);
+    let found = engine.member(image, &vector, theta).map_err(with_reason);
+    assert_eq!(votes.is_ok(), found.is_ok(), "{votes:?} but {found:?}");
+    let mut grown = Owned { image: image.to_vec() };
+    if let Err(error) = grown.add(engine, &vector) {
+        assert!(votes.is_err(), "can be asked but not added: {error}");
+        assert!(grown.image == image, "refused, but changed");
+        return;
+    }
+    accept(header::payload(&grown.image)).expect("a filter with one more member is let in");
+    let thetas: &[f64] = if engine.params.kind == Kind::Probing { &[1.0] } else { &[1.0, 2.0, 4.0] };
+    for &theta in thetas {
+        assert!(
+            engine.member(&grown.image, &vector, theta).unwrap(),
+            "a member is always found, at {theta}: {value:?}"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Changes that keep a value's checks valid: lengths, counters and canonical form refuse nearly all that is changed blindly.
+
+use crate::promises::as_image;
+use pg_lsbf::filter::header::{self, Header, RESERVED, View};
+use pg_lsbf::filter::params::{Family, Kind, Metric, Params};
+use pg_lsbf::filter::{count, ilbf};
+use pg_lsbf::hash::rng::Stream;
+
+/// Numbers at which something ends or overflows.
+const NUMBERS: [u64; 16] = [0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4096, 1 << 20, u32::MAX as u64, 1 << 42, u64::MAX];
+const REALS: [f64; 12] =
+    [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 1e300, f64::MIN_POSITIVE, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+
+/// A number near one in use, or one at which something ends.
+pub fn number(near: u64, stream: &mut Stream) -> u64 {
+    match stream.below(4) {
+        0 => NUMBERS[stream.below(NUMBERS.len() as u64) as usize],
+        1 => near.wrapping_add(stream.below(5)).wrapping_sub(2),
+        2 => near.wrapping_mul(1 + stream.below(4)) >> stream.below(3),
+        _ => stream.word() >> stream.below(64),
+    }
+}
+
+/// The same for reals.
+pub fn real(near: f64, stream: &mut Stream) -> f64 {
+    match stream.below(3) {
+        0 => REALS[stream.below(REALS.len() as u64) as usize],
+        1 => near * (0.25 + 4.0 * stream.uniform()),
+        _ => f64::from_bits(stream.word()),
+    }
+}
+
+/// Changes one parameter.
+pub fn change(p: &mut Params, stream: &mut Stream) {
+    const FAMILIES: [Family; 9] = [
+        Family::Bits,
+        Family::Symbols,
+        Family::Gaussian,
+        Family::Cauchy,
+        Family::Hyperplane,
+        Family::MinHash,
+        Family::Hadamard,
+        Family::HadamardHyperplane,
+        Family::CrossPolytope,
+    ];
+    let s = stream;
+    match s.below(22) {
+        0 => p.kind = Kind::ALL[s.below(4) as usize],
+        1 => p.metric = Metric::ALL[s.below(5) as usize],
+        2 => p.family = FAMILIES[s.below(9) as usize],
+        3 => p.seed = s.word(),
+        4 => p.capacity = number(p.capacity, s),
+        5 => p.near = real(p.near, s),
+        6 => p.far = real(p.far, s),
+        7 => p.width = real(p.width, s),
+        8 => {
+            // The array is a multiple of them.
+            let partition = p.bits / u64::from(p.tables.max(1));
+            p.tables = number(p.tables.into(), s) as u32;
+            p.bits = partition.saturating_mul(p.tables.into());
+        }
+        9 => p.hashes = number(p.hashes.into(), s) as u32,
+        10 => p.bits = number(p.bits, s),
+        11 => p.bits = number(p.bits / u64::from(p.tables.max(1)), s).wrapping_mul(p.tables.into()),
+        12 => p.verify_bits = number(p.verify_bits, s),
+        13 => p.bloom_hashes = number(p.bloom_hashes.into(), s) as u32,
+        14 => p.overflow = number(p.overflow.into(), s) as u32,
+        15 => p.robust = !p.robust,
+        16 => {
+            p.blooms = number(p.blooms.into(), s) as u32;
+            p.bits = u64::from(p.blooms) * u64::from(p.slots);
+        }
+        17 => {
+            p.slots = number(p.slots.into(), s) as u32;
+            p.bits = u64::from(p.blooms) * u64::from(p.slots);
+        }
+        18 => p.aligned = !p.aligned,
+        19 => p.votes = number(p.votes.into(), s) as u32,
+        20 => p.probing.iter_mut().for_each(|x| x.probes = number(x.probes.into(), s) as u32),
+        _ => p.probing.iter_mut().for_each(|x| x.polytope = number(x.polytope.into(), s) as u32),
+    }
+}
+
+/// A value with one parameter changed.
+pub fn with_changed_parameter(payload: &[u8], stream: &mut Stream) -> Option<Vec<u8>> {
+    let bytes = [&[0; RESERVED], payload].concat();
+    let header = Header::read(&bytes).ok()?;
+    let mut params = header::decode_params(header.params(&bytes).ok()?).ok()?;
+    change(&mut params, stream);
+    let stored = header::encode_params(&params);
+    let mut changed = bytes[..header::FIXED].to_vec();
+    changed[12..16].copy_from_slice(&(stored.len() as u32).to_le_bytes());
+    changed.extend(stored);
+    changed.resize(changed.len().next_multiple_of(8), 0);
+    changed.extend(bytes.get(header.words() * 8..).unwrap_or_default());
+    Some(changed[RESERVED..].to_vec())
+}
+
+/// A value whose length and counters fit what it holds.
+pub fn mended(payload: &[u8], most: usize) -> Option<Vec<u8>> {
+    let bytes = [&[0; RESERVED], payload].concat();
+    let header = Header::read(&bytes).ok()?;
+    let params = header::decode_params(header.params(&bytes).ok()?).ok()?;
+    let words = header::image_words(&params, header.params_len, header.dims, header.has_body);
+    if words * 8 - RESERVED > most || header.has_centre != (params.centre() != 0) {
+        return None;
+    }
+    let mut image = as_image(payload);
+    image.resize(words, 0);
+    let body = View::new(&image).ok()?.body();
+    let (ones, squares) = (count::ones(body), ilbf::squares(&params, body));
+    header::set_counters(&mut image, ones, squares);
+    Some(header::payload(&image).to_vec())
+}

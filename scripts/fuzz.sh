@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Fuzzes the core: first every input that was once a defect, then new ones, from the golden files and the corpus.
+#   SECONDS_EACH=60   how long each target runs
+#   TARGETS="image"   some of them: image vector parameters
+#   KEEP=1            adds what reached new code to fuzz/corpus, made small
+# An input that breaks a promise is left in fuzz/artifacts; give it a name in fuzz/regressions when it is mended.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/packages.sh
+
+SECONDS_EACH=${SECONDS_EACH:-60}
+TARGETS=${TARGETS:-image vector parameters}
+[[ $SECONDS_EACH =~ ^[0-9]+$ ]] || die "SECONDS_EACH must be a number of seconds, not $SECONDS_EACH"
+
+# Coverage works with stable Rust, the address sanitizer does not: scripts/sanitize.sh has it.
+fuzz() { "$CARGO_FUZZ" fuzz "$@" --sanitizer none --target-dir "$TARGET/fuzz"; }
+
+# The golden files are the first inputs; whatever is added to them is picked up.
+seeds() {
+  local file
+  mkdir -p "$WORK/image" "$WORK/vector" "$WORK/parameters"
+  for file in tests/golden/*.txt; do
+    base64 -d "$file" >"$WORK/image/$(basename "$file" .txt)"
+  done
+}
+
+# run TARGET: what is new goes to a directory of its own, that of the repository is only read.
+run() {
+  local target=$1 log=$WORK/$1.log old
+  old=(fuzz/regressions/"$target"/*)
+  if [[ -e ${old[0]} ]]; then
+    say "$target: ${#old[@]} old defects"
+    "$program" "${old[@]}" >"$log" 2>&1 || return 1
+  fi
+  say "$target: $SECONDS_EACH s"
+  mkdir -p "fuzz/artifacts/$target" "fuzz/corpus/$target" "$WORK/new/$target"
+  "$program" "$WORK/new/$target" "$WORK/$target" "fuzz/corpus/$target" -max_total_time="$SECONDS_EACH" -max_len=4096 \
+    -len_control=0 -timeout=20 -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$target/" -print_final_stats=1 \
+    >"$log" 2>&1 || return 1
+  sed -n 's/^stat::number_of_executed_units: */    inputs tried: /p' "$log"
+}
+
+# keep TARGET: the fewest inputs that reach all the code reached so far.
+keep() {
+  local merged=$WORK/merged/$1
+  mkdir -p "$merged"
+  "$program" -merge=1 -max_len=4096 "$merged" "fuzz/corpus/$1" "$WORK/$1" "$WORK/new/$1" >"$WORK/$1.log" 2>&1 || return 1
+  rm -rf "fuzz/corpus/$1"
+  mv "$merged" "fuzz/corpus/$1"
+}
+
+ensure_rust
+ensure_cpp
+ensure_cargo_fuzz
+private_dir
+seeds
+say "building the fuzz targets"
+fuzz build
+host=$(rustc -vV | sed -n 's/^host: //p')
+for target in $TARGETS; do
+  program=$TARGET/fuzz/$host/release/$target
+  [[ -x $program ]] || die "there is no fuzz target $target"
+  run "$target" && { [[ -z ${KEEP:-} ]] || keep "$target"; } || {
+    tail -60 "$WORK/$target.log"
+    die "$target broke a promise: see above"
+  }
+done
+say "no promise was broken"

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Values with bytes changed, given as text, as bytea and through COPY BINARY: refused with a reason, or usable in every way.
+#   COUNT=...   how many values; tests/faults/mutations.sh gives many
+. "$(dirname "$0")/../../scripts/lib/scenario.sh"
+
+COUNT=${COUNT:-6000}
+server_start main "jit = off" "max_parallel_workers_per_gather = 0"
+
+# Filters of every kind with members, and what is added to them later; then empty ones.
+server_psql main -c "CREATE EXTENSION pg_lsbf; CREATE TABLE golden (id serial, name text, value text)"
+for file in tests/golden/*.txt; do
+  printf '%s\t%s\n' "$(basename "$file" .txt)" "$(tr -d '\n' <"$file")"
+done | server_psql main -c "COPY golden (name, value) FROM STDIN"
+
+server_psql main <<'SQL'
+INSERT INTO golden (name, value) VALUES
+  ('empty dsbf', dsbf_new(dims => 24, capacity => 100, near => 0.05, far => 0.4)),
+  ('empty lsbf', lsbf_new(capacity => 100, near => 1)),
+  ('empty ilbf', ilbf_new(dims => 24, capacity => 100, near => 1)),
+  ('empty any', lsbf_new(match => 'any', metric => 'jaccard', capacity => 100, near => 0.1));
+CREATE TABLE refused (way text, state text, message text);
+CREATE TABLE used (way text, name text);
+CREATE TABLE defects (way text, name text, n int, what text, value bytea);
+CREATE TABLE received (f lsbf);
+
+-- A number below `below`, from a seed.
+CREATE FUNCTION draw(n bigint, salt bigint, below int) RETURNS int IMMUTABLE LANGUAGE sql AS
+  $$ SELECT ((hashint8extended(n, salt) % below + below) % below)::int $$;
+
+CREATE FUNCTION mutated(b bytea, n int) RETURNS bytea IMMUTABLE LANGUAGE plpgsql AS $$
+DECLARE
+  -- The header and the parameters decide most.
+  at int := draw(n, 1, CASE WHEN draw(n, 2, 4) = 0 THEN length(b) ELSE least(length(b), 110) END);
+  extreme bytea := (ARRAY['\x00000000', '\xffffffff', '\xffffff7f', '\x00000080', '\x01000000', '\xfcffffff'])[1 + draw(n, 3, 6)];
+  bit int;
+  ones int;
+BEGIN
+  CASE draw(n, 4, 8)
+    WHEN 0, 1 THEN RETURN set_byte(b, at, draw(n, 5, 256));
+    WHEN 2 THEN RETURN set_byte(b, at, get_byte(b, at) # (1 << draw(n, 6, 8)));
+    WHEN 3 THEN RETURN set_byte(b, at, (get_byte(b, at) + 255 + 2 * draw(n, 7, 2)) % 256);
+    WHEN 4 THEN RETURN substr(overlay(b PLACING extreme FROM at + 1), 1, length(b));
+    WHEN 5 THEN RETURN substr(b, 1, at);
+    WHEN 6 THEN RETURN b || substr(b, 1, 1 + at % 16);
+    ELSE
+      -- One bit more, and counted: what has many bits is let in.
+      bit := 8 * length(b) - 1 - draw(n, 8, 8 * greatest(length(b) - 1200, 8));
+      ones := get_byte(b, 20) + 1;
+      IF get_bit(b, bit) = 1 OR ones > 255 THEN RETURN set_byte(b, at, draw(n, 9, 256)); END IF;
+      RETURN set_byte(set_bit(b, bit, 1), 20, ones);
+  END CASE;
+END $$;
+
+-- A vector that a filter takes, as text.
+CREATE FUNCTION vector_for(f lsbf) RETURNS text LANGUAGE sql AS $$
+  SELECT CASE
+    WHEN metric = 'jaccard' THEN '{a,b,c}'
+    WHEN family = 'symbols' THEN repeat('x', n)
+    WHEN metric = 'hamming' THEN left(repeat('011', n), n)
+    ELSE '[' || rtrim(repeat('1.5,', n), ',') || ']' END
+  FROM (SELECT metric, family, coalesce(dims, 24) AS n FROM lsbf_info(f)) s
+$$;
+
+-- Reads a value in one of three ways.
+CREATE FUNCTION received(way text, b bytea, file text) RETURNS lsbf LANGUAGE plpgsql AS $$
+DECLARE f lsbf;
+BEGIN
+  CASE way
+    WHEN 'text' THEN RETURN translate(encode(b, 'base64'), E'\n', '')::lsbf;
+    WHEN 'bytea' THEN RETURN b::lsbf;
+    ELSE
+      -- A filter is sent as its bytes are.
+      EXECUTE format('COPY (SELECT %L::bytea) TO %L (FORMAT binary)', b, file);
+      DELETE FROM received;
+      EXECUTE format('COPY received FROM %L (FORMAT binary)', file);
+      -- As a value, not as the place in the table that it is gone from soon.
+      SELECT r.f::bytea::lsbf INTO f FROM received r;
+      RETURN f;
+  END CASE;
+END $$;
+
+-- Does everything with a value; what goes wrong is an error.
+CREATE FUNCTION use(f lsbf, original lsbf, file text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v text := vector_for(f);
+  grown lsbf := lsbf_add(f, v);
+  rate float8 := lsbf_fpr(f);
+  missed float8 := lsbf_fnr(f, (lsbf_info(f)).near);
+BEGIN
+  PERFORM approx_member(f, v), approx_member(f, v, 2), approx_votes(f, v), lsbf_members(f), lsbf_kind(f), lsbf_hash(f);
+  ASSERT approx_member(grown, v), 'a member is not found';
+  ASSERT f | f = f, 'merged with itself it differs';
+  ASSERT f | grown = grown, 'merged with a larger one it differs';
+  ASSERT f::text::lsbf = f AND f::bytea::lsbf = f, 'printed and read it differs';
+  ASSERT length(lsbf_explain(f)) > 20, 'nothing is explained';
+  ASSERT rate BETWEEN 0 AND 1 AND missed BETWEEN 0 AND 1, format('rates %s and %s', rate, missed);
+  ASSERT lsbf_overlap(f, f) BETWEEN 0 AND 1, 'overlap';
+  EXECUTE format('COPY (SELECT %L::lsbf) TO %L (FORMAT binary)', f, file);
+  DELETE FROM received;
+  EXECUTE format('COPY received FROM %L (FORMAT binary)', file);
+  ASSERT (SELECT r.f = use.f FROM received r), 'copied it differs';
+  BEGIN
+    PERFORM f | original;
+  EXCEPTION WHEN data_exception THEN
+    IF SQLERRM NOT LIKE 'filters differ in %' THEN RAISE; END IF;
+  END;
+END $$;
+
+CREATE FUNCTION try(way text, name text, n int, b bytea, original lsbf, file text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE f lsbf;
+BEGIN
+  BEGIN
+    f := received(way, b, file);
+  EXCEPTION WHEN OTHERS THEN
+    INSERT INTO refused VALUES (way, SQLSTATE, SQLERRM);
+    RETURN;
+  END;
+  PERFORM use(f, original, file);
+  INSERT INTO used VALUES (way, name);
+EXCEPTION WHEN OTHERS OR assert_failure THEN
+  INSERT INTO defects VALUES (way, name, n, SQLSTATE || ': ' || SQLERRM, b);
+END $$;
+
+-- Commits now and then: what errors leave behind in a transaction is not what is tested.
+CREATE PROCEDURE try_all(way text, first int, last int, file text) LANGUAGE plpgsql AS $$
+DECLARE
+  n int;
+  g record;
+  filters int := (SELECT count(*) FROM golden);
+BEGIN
+  FOR n IN first..last LOOP
+    SELECT name, value::lsbf AS f INTO g FROM golden WHERE id = 1 + n % filters;
+    PERFORM try(way, g.name, n, mutated(g.f::bytea, n), g.f, file);
+    IF n % 500 = 0 THEN
+      TRUNCATE received;
+      COMMIT;
+    END IF;
+  END LOOP;
+END $$;
+
+-- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
+CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
+  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
+  FROM pg_read_file('/proc/self/status') AS s
+$$;
+SQL
+
+query() { server_query main "$1"; }
+each=$((COUNT / 3))
+number=0
+for way in text bytea copy; do
+  kb=$(server_psql main -At <<SQL
+SELECT peak() AS before \gset
+CALL try_all('$way', $number + 1, $number + $each, '$(server_dir main)/value');
+SELECT peak() - :before;
+SQL
+  )
+  number=$((number + each))
+  # Functions kept ready, and experiments that predict rates; a value that claims to be large has no part in it.
+  assert_at_most "$way: memory stays within bounds (grew by $kb kB)" "$kb" 262144
+done
+
+assert_eq "every value was refused or used" "$(query "SELECT (SELECT count(*) FROM refused) + (SELECT count(*) FROM used)")" $((3 * each))
+assert_eq "what was let in can be used" "$(query "SELECT way, name, n, left(what, 300) FROM defects LIMIT 10")" ""
+assert_eq "what was refused has a state of its own" \
+  "$(query "SELECT DISTINCT state, message FROM refused WHERE state <> CASE way WHEN 'text' THEN '22P02' ELSE '22P03' END LIMIT 10")" ""
+assert_eq "and says why" "$(query "SELECT DISTINCT message FROM refused WHERE message NOT LIKE 'not a valid filter: %' OR length(message) NOT BETWEEN 25 AND 300
+  OR message ~* 'panic|unwrap|out of range for slice|out of bounds|attempt to|\.rs\y' LIMIT 10")" ""
+assert_at_most "more than a tenth was let in ($(query "SELECT count(*) FROM used") of $((3 * each)))" $((3 * each / 10)) \
+  "$(query "SELECT count(*) FROM used")"
+assert_at_most "of nearly every kind" 28 "$(query "SELECT count(DISTINCT name) FROM used")"
+assert_eq "the server did not stumble" \
+  "$(grep -cE 'PANIC|panicked|terminated by signal|was terminated' "$(server_dir main)/log" || true)" 0
+
+# Text that is no base64 at all, or only nearly.
+assert_eq "damaged text is refused" "$(query "
+  CREATE FUNCTION state(t text) RETURNS text LANGUAGE plpgsql AS \$\$
+    BEGIN PERFORM t::lsbf; RETURN 'taken'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END \$\$;
+  SELECT string_agg(DISTINCT state(overlay(value PLACING c FROM 1 + draw(n, 1, length(value)) FOR draw(n, 2, 3))), ' ')
+  FROM golden, generate_series(1, 20) n, unnest(ARRAY['!', '=', ' ', '-', E'\\u00e9', E'\\n', '====']) c")" 22P02

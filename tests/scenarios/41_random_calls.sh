@@ -4,7 +4,7 @@
 #   CALLS=...   how many calls of each function; SEED=... other arguments
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
-CALLS=${CALLS:-40}
+CALLS=${CALLS:-25}
 SEED=${SEED:-1}
 server_start main "jit = off" "max_parallel_workers_per_gather = 0"
 server_psql main -c "CREATE EXTENSION pg_lsbf; CREATE TABLE golden (id serial, f lsbf)"
@@ -27,7 +27,7 @@ INSERT INTO data SELECT i, ARRAY[i::real, 'NaN', 1]::real[], B'1'::bit(24), '', 
 -- Extreme arguments, by type: extremes.tsv names types and an expression a line. A type that is not there has NULL only.
 CREATE TABLE listed (types text, value text);
 SQL
-server_psql main -c "COPY listed FROM STDIN (FORMAT csv, DELIMITER E'\\t', QUOTE E'\\b')" <"$(dirname "$0")/extremes.tsv"
+server_psql main -c "COPY listed FROM STDIN (FORMAT csv, DELIMITER E'\\t', QUOTE E'\\b')" <tests/scenarios/extremes.tsv
 server_psql main <<'SQL'
 CREATE TABLE extremes AS
   SELECT type, value FROM listed, unnest(string_to_array(types, ',')) AS type
@@ -48,7 +48,7 @@ CREATE FUNCTION draw(n bigint, salt bigint, below bigint) RETURNS int IMMUTABLE 
 CREATE FUNCTION argument(arg_name text, arg_type text, args int, n bigint) RETURNS text LANGUAGE sql AS $$
   SELECT coalesce(CASE
     WHEN draw(n, 1, 20) = 0 THEN NULL
-    WHEN draw(n, 2, 100) < 400 / greatest(args, 5) OR arg_type IN ('lsbf', 'bytea', 'cstring') OR arg_name = 'vec' THEN
+    WHEN draw(n, 2, 100) < 150 / greatest(args, 5) OR arg_type IN ('lsbf', 'bytea', 'cstring') OR arg_name = 'vec' THEN
       (SELECT value FROM extremes WHERE type = arg_type ORDER BY hashtextextended(value, n) LIMIT 1)
     ELSE (SELECT value FROM plain p WHERE p.name = arg_name AND p.type = arg_type) END, 'NULL')
 $$;

@@ -65,10 +65,13 @@ impl Matrix {
             // SAFETY: lengths were checked above, and a path is only handed out where the processor has it.
             #[cfg(target_arch = "x86_64")]
             Path::Sse2 => unsafe { simd::sse2(self, x, out) },
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => unsafe { simd::avx2(self, x, out) },
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Avx512 => unsafe { simd::avx512(self, x, out) },
+            // SAFETY: as above.
             #[cfg(target_arch = "aarch64")]
             Path::Neon => unsafe { simd::neon(self, x, out) },
         }
@@ -82,10 +85,13 @@ impl Matrix {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Sse2 => unsafe { simd::sse2_double(self, x, out) },
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => unsafe { simd::avx2_double(self, x, out) },
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Avx512 => unsafe { simd::avx512_double(self, x, out) },
+            // SAFETY: as above.
             #[cfg(target_arch = "aarch64")]
             Path::Neon => unsafe { simd::neon_double(self, x, out) },
         }

@@ -132,6 +132,7 @@ mod tests {
 
     /// SAFETY: the datum must be a plain value of variable length.
     unsafe fn copied(datum: pg_sys::Datum) -> pg_sys::Datum {
+        // SAFETY: as asked of the caller; the copy is as long as the value says it is.
         unsafe {
             let from = datum.cast_mut_ptr::<pg_sys::varlena>();
             let size = pgrx::varlena::varsize_any(from);

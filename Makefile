@@ -23,7 +23,8 @@ test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name
 accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some
 	@scripts/sql-tests.sh --accept $(TESTS)
 
-fuzz: ## fuzz the core, a minute each target; SECONDS_EACH=, TARGETS=, KEEP=1: see scripts/fuzz.sh
+fuzz: ## the core under the address sanitizer, then fuzzed, a minute each target; SECONDS_EACH=, TARGETS=, KEEP=1: see scripts/fuzz.sh
+	@scripts/sanitize.sh
 	@scripts/fuzz.sh
 
 papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)

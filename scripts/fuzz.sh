@@ -13,7 +13,7 @@ SECONDS_EACH=${SECONDS_EACH:-60}
 TARGETS=${TARGETS:-image vector parameters}
 [[ $SECONDS_EACH =~ ^[0-9]+$ ]] || die "SECONDS_EACH must be a number of seconds, not $SECONDS_EACH"
 
-# Coverage works with stable Rust, the address sanitizer does not: scripts/sanitize.sh has it.
+# Coverage works with stable Rust; the sanitizer, which does not, is in scripts/sanitize.sh.
 fuzz() { "$CARGO_FUZZ" fuzz "$@" --sanitizer none --target-dir "$TARGET/fuzz"; }
 
 # The golden files are the first inputs; whatever is added to them is picked up.
@@ -36,7 +36,7 @@ run() {
   say "$target: $SECONDS_EACH s"
   mkdir -p "fuzz/artifacts/$target" "fuzz/corpus/$target" "$WORK/new/$target"
   "$program" "$WORK/new/$target" "$WORK/$target" "fuzz/corpus/$target" -max_total_time="$SECONDS_EACH" -max_len=4096 \
-    -len_control=0 -timeout=20 -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$target/" -print_final_stats=1 \
+    -len_control=0 -timeout=60 -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$target/" -print_final_stats=1 \
     >"$log" 2>&1 || return 1
   sed -n 's/^stat::number_of_executed_units: */    inputs tried: /p' "$log"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test, stage by stage; the last line is `N passed, N failed`.
 #   TESTS="name ..."  only these SQL tests and scenarios
-#   STAGES="fmt ..."  only these stages: fmt clippy core fuzz doc pgrx servers bench
+#   STAGES="fmt ..."  only these stages: fmt dependencies clippy core fuzz doc pgrx servers bench
 #   PG_CONFIG=...     the only server to test with; else one that is found, and PostgreSQL 16 and 18 with pgvector
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -118,7 +118,7 @@ server_stage() {
 }
 
 [[ -z ${TESTS:-} ]] || STAGES=servers
-STAGES=${STAGES:-fmt clippy core fuzz doc pgrx servers bench}
+STAGES=${STAGES:-fmt dependencies clippy core fuzz doc pgrx servers bench}
 chosen=${PG_CONFIG:-}
 
 start=$(now)
@@ -137,6 +137,7 @@ mkdir -p "$logs"
 say "testing with PostgreSQL $PG_MAJOR; a first run compiles for several minutes; logs are in $logs"
 
 if wanted fmt; then stage "formatting" count_one formatting; fi
+if wanted dependencies; then stage "dependencies and licences" count_one scripts/dependency-tests.sh; fi
 if wanted clippy; then stage "clippy, core" count_one clippy; fi
 if wanted core; then
   # With overflow checks; then as it is installed, where the same bits must come out, and with the statistics.

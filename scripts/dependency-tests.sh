@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Compares docs/dependencies.md with what cargo says: direct dependencies with their licences, and the licences of all that is
+# compiled into the extension.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+
+page=docs/dependencies.md
+private_dir
+
+# crates FEATURES EDGES...: `name|licence` of what is compiled; one server stands for all
+crates() {
+  local features=$1
+  shift
+  cargo tree --locked --no-default-features --features "$features" --prefix none --format '{p}|{l}' "$@" |
+    sed -E 's/ \(\*\)$//; s/ v[^|]*\|/|/' | sort -u | grep -v '^pg_lsbf|'
+}
+
+crates 'pg15 pg_test' --depth 1 --edges normal,build,dev >"$WORK/used"
+sed -nE 's/^\| ([a-z0-9_-]+) \| ([^|]+) \|.*/\1|\2/p' "$page" | grep -v '^crate|' | sort >"$WORK/listed"
+diff "$WORK/listed" "$WORK/used" >"$WORK/diff" || {
+  cat "$WORK/diff"
+  die "$page (<) does not list what Cargo.toml asks for (>)"
+}
+
+# One licence of an OR is enough; all of an AND are needed. Words of a licence that are not on the page are shown.
+sed -n '/^Licences of everything/,/^$/p' "$page" | tr -cs 'A-Za-z0-9.-' '\n' | sed 's/\.$//' | sort -u >"$WORK/allowed"
+allowed() { grep -qxF -- "$1" "$WORK/allowed"; }
+# satisfied LICENCE: an expression without brackets within brackets, as all are
+satisfied() {
+  local part choice
+  local -a parts choices
+  IFS='&' read -ra parts <<<"${1// AND /&}"
+  for part in "${parts[@]}"; do
+    part=${part//[()]/}
+    part=${part// OR //}
+    IFS='/' read -ra choices <<<"$part"
+    for choice in "${choices[@]}"; do
+      if allowed "${choice// WITH *}"; then continue 2; fi
+    done
+    return 1
+  done
+}
+bad=0
+while IFS='|' read -r name licence; do
+  satisfied "$licence" || {
+    echo "$name has licence \"$licence\", which $page does not allow"
+    bad=1
+  }
+done < <(crates pg15 --edges normal)
+((bad == 0)) || exit 1
+say "$(wc -l <"$WORK/used") direct dependencies, $(crates pg15 --edges normal | wc -l) crates, all with licences that $page names"

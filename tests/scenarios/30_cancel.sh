@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Whatever takes long can be stopped: statement_timeout and pg_cancel_backend take effect within a second, and the session
+# answers as before.
+. "$(dirname "$0")/../../scripts/lib/scenario.sh"
+. "$(dirname "$0")/../../scripts/lib/faults.sh"
+
+server_start main "jit = off" "shared_buffers = '256MB'"
+server_psql main <<'SQL'
+CREATE EXTENSION pg_lsbf;
+CREATE TABLE vectors AS
+  SELECT id, ('x' || md5('a' || id) || md5('b' || id))::bit(256) AS v FROM generate_series(1, 20000) AS id;
+CREATE TABLE reals AS
+  SELECT id, ARRAY(SELECT (100 * sin(id * j ^ 1.5))::real FROM generate_series(1, 32) AS j) AS v FROM generate_series(1, 20000) AS id;
+CREATE TABLE filters AS SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 20000, near => 0.02, far => 0.4)) AS f FROM vectors;
+CREATE TABLE large AS
+  SELECT id, lsbf_add(dsbf_new(dims => 256, capacity => 3300000, near => 0.02, far => 0.4), v) AS f FROM vectors WHERE id <= 2;
+CREATE TABLE ilbf AS SELECT lsbf_agg(v, ilbf_new(capacity => 20000, near => 1)) AS f FROM reals;
+ANALYZE vectors, reals;
+SQL
+bytes=$(server_query main "SELECT min(pg_column_size(f)) FROM large")
+assert_at_most "the large filters have over 100 MB ($bytes bytes)" 100000000 "$bytes"
+
+found="SELECT count(*) FROM vectors, filters WHERE approx_member(f, v)"
+
+# stops NAME SQL: by both ways; the timeout is judged by the server's clock
+stops() {
+  local said start pid late
+  said=$(server_psql main -At -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<SQL
+SET statement_timeout = '200ms';
+SELECT clock_timestamp() AS start \gset
+$2 \g /dev/null
+SET statement_timeout = 0;
+SELECT CASE WHEN clock_timestamp() - :'start' < interval '1.2 s' THEN 'in time' ELSE 'late' END;
+$found;
+SQL
+  )
+  assert_match "$1: statement_timeout stops it within a second, and the session finds every member afterwards" "$said" \
+    "57014: canceling statement due to statement timeout.*in time"$'\n'"20000"
+
+  session_start main stopped "$2"
+  pid=$(session_busy main stopped)
+  start=$(now)
+  server_query main "SELECT pg_cancel_backend($pid)" >/dev/null
+  wait "$SESSION" || true
+  late=$(awk -v late="$(seconds_since "$start")" 'BEGIN { print late <= 1 ? "in time" : "late: " late }')
+  assert_match "$1: pg_cancel_backend stops it within a second" "$late $(cat "$WORK/stopped.said")" \
+    "^in time.*57014: canceling statement due to user request"
+}
+
+proto="dsbf_new(dims => 256, capacity => 20000, near => 0.02, far => 0.4)"
+stops "building" "SELECT lsbf_kind(lsbf_agg(v, $proto)) FROM vectors, generate_series(1, 10000)"
+stops "building large filters" "SELECT id, lsbf_kind(lsbf_agg(v, dsbf_new(dims => 256, capacity => 3300000, near => 0.02))) FROM vectors GROUP BY id"
+stops "lsbf_add" "SELECT sum(pg_column_size(lsbf_add(f, v))) FROM large, vectors"
+stops "lsbf_union" "SELECT sum(pg_column_size(lsbf_union(a.f, b.f))) FROM large a, large b, generate_series(1, 100)"
+stops "lsbf_union_agg" "SELECT pg_column_size(lsbf_union_agg(f)) FROM large, generate_series(1, 100)"
+stops "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', near => 20)"
+stops "lsbf_curve" "SELECT count(*) FROM ilbf, lsbf_curve(f, points => 10000)"
+stops "asking" "SELECT count(*) FROM vectors, filters, generate_series(1, 10000) n WHERE approx_member(f, v, 1 + n / 1e6)"
+stops "asking large filters" "SELECT count(*) FROM vectors, large, generate_series(1, 10000) n WHERE approx_member(f, v, 1 + n / 1e6)"
+stops "lsbf_seen" "SELECT count(*) FROM (SELECT lsbf_seen(v, $proto) OVER () AS seen FROM vectors, generate_series(1, 10000)) s WHERE seen"

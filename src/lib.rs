@@ -6,6 +6,7 @@ pub mod error;
 pub mod filter;
 pub mod hash;
 pub mod limits;
+pub mod memory;
 pub mod prefetch;
 pub mod theory;
 pub mod vector;

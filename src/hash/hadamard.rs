@@ -11,6 +11,7 @@
 
 use super::path::Path;
 use super::rng::Stream;
+use crate::memory;
 use std::ops::{Add, Mul, Sub};
 
 /// Elements of a block. They stay in registers, and a sum of so many random signs is close to normal.
@@ -110,7 +111,7 @@ impl Hadamard {
         for pass in 0..count.div_ceil(BLOCK) as u64 {
             let mut stream = Stream::new(seed, u64::MAX - 1 - pass);
             let mut blocks = Vec::new();
-            blocks.try_reserve_exact(dims.div_ceil(BLOCK)).ok()?;
+            memory::reserve(&mut blocks, dims.div_ceil(BLOCK)).ok()?;
             blocks.extend((0..dims.div_ceil(BLOCK)).map(|_| Random::draw(&mut stream)));
             passes.push(blocks);
         }

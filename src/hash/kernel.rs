@@ -7,6 +7,7 @@
 //! instructions used.
 
 use super::path::Path;
+use crate::memory;
 
 const LANES: usize = 16;
 /// Rows multiplied at once: their running sums stay in registers while the vector is read once.
@@ -30,7 +31,7 @@ impl Matrix {
     pub fn new(rows: usize, columns: usize) -> Option<Matrix> {
         let mut lines = Vec::new();
         let size = rows.next_multiple_of(ROWS) * columns.div_ceil(LANES);
-        lines.try_reserve_exact(size).ok()?;
+        memory::reserve(&mut lines, size).ok()?;
         lines.resize(size, Line::default());
         Some(Matrix { lines, rows, columns })
     }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::memory;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a shingle is made of.
@@ -25,6 +26,8 @@ impl Unit {
 
 /// Units of a shingle at most.
 const MOST_UNITS: i64 = 100;
+/// What a byte of text takes while it is hashed: its copy, where it starts, its hash, each in a list that doubles.
+const BYTES: usize = 32;
 
 /// The hashes of all runs of `n` units, in ascending order, each once. Spaces count as one space each run of them, and not
 /// at the ends; words are runs of letters and digits. A text of fewer units is one shingle, one without any none.
@@ -35,6 +38,7 @@ pub fn shingles(text: &str, n: i64, unit: Unit) -> Result<Vec<i64>> {
     if text.len() > limits::MAX_TEXT {
         return Err(Error::too_large(format!("text of {} bytes, the limit is {}", text.len(), limits::MAX_TEXT)));
     }
+    memory::check_room(text.len() * BYTES)?;
     let mut hashes = match unit {
         Unit::Characters => characters(text, n as usize),
         Unit::Words => words(text, n as usize),

@@ -8,6 +8,7 @@ use super::sampling;
 use crate::error::{Error, Result};
 use crate::filter::params::{Metric, shown};
 use crate::limits::MAX_BYTES;
+use crate::memory;
 use crate::theory::choose::{self, Choice, Choices, Prefer, Wish};
 use crate::theory::design::Spec;
 use crate::theory::sample::{self, Study};
@@ -145,6 +146,7 @@ fn design_for(call: &Call) -> Result<Datum> {
         Wish { fpr: call.float8(5), fnr: call.float8(6), prefer: prefer(call, 7)?, ..choose::wish(metric, &spec, 0)? };
     choose::check_rates(&wish)?;
     let taken = source.sample(metric, symbols, call.int4(9), seed as u64)?;
+    memory::check_room(taken.work)?;
     let far = match (spec.far, metric) {
         (None, Metric::Hamming | Metric::Jaccard) => {
             choose::default_far(metric, near, sample::typical(metric, &taken.rows))

@@ -11,6 +11,7 @@ pub mod input;
 pub mod inspect;
 pub mod io;
 pub mod member;
+mod memory;
 pub mod pages;
 pub mod pgvector;
 pub mod planner;

@@ -39,6 +39,8 @@ pub struct Source {
 pub struct Taken {
     pub rows: Rows,
     pub population: f64,
+    /// Bytes that studying them takes, about.
+    pub work: usize,
 }
 
 fn owned(name: *const std::ffi::c_char) -> String {
@@ -119,7 +121,10 @@ impl Source {
             return Err(Error::data(format!("{} has no vectors to learn from", self.name))
                 .with_hint("lsbf_design chooses filters without a table"));
         }
-        Ok(Taken { rows: reservoir.rows, population: reservoir.seen as f64 / share })
+        // Copies of the rows, one in a list that doubles; questions and what is counted of them.
+        const QUESTIONS: usize = 16 << 20;
+        let work = 4 * reservoir.bytes + QUESTIONS;
+        Ok(Taken { rows: reservoir.rows, population: reservoir.seen as f64 / share, work })
     }
 
     /// Calls `each` with the values of all rows, or of those on some pages; the share of the pages that were read.

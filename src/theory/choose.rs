@@ -10,12 +10,16 @@ use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
 use crate::limits;
+use crate::memory;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// Called between steps of a choice, which may take seconds: whoever can be interrupted sets it.
 pub static PAUSE: OnceLock<fn()> = OnceLock::new();
+
+/// Bytes that a choice takes for its curves, about.
+const WORK: usize = 32 << 20;
 
 fn pause() {
     if let Some(pause) = PAUSE.get() {
@@ -421,6 +425,7 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
     let (default_fpr, default_fnr) = wish.prefer.rates();
     let (wanted_fpr, wanted_fnr) = (wish.fpr.unwrap_or(default_fpr), wish.fnr.unwrap_or(default_fnr));
     check_rates(wish)?;
+    memory::check_room(WORK)?;
     let mut known = Known { strict: wish.fpr.is_some() || sample.is_none(), ..Known::new(wish) };
     let drafts = drafts(metric, spec, &fixed, &known)?;
     let lines = Lines::new(&fixed, wish.capacity);

@@ -6,6 +6,7 @@ use crate::filter::params::{Metric, Params};
 use crate::hash::kernel::Matrix;
 use crate::hash::path::Path;
 use crate::limits;
+use crate::memory;
 use crate::vector::{Vector, half};
 
 /// Rows as they were taken, all of one kind.
@@ -158,7 +159,10 @@ impl Rows {
 fn put<T: Copy>(rows: &mut Vec<T>, row: &[T], at: Option<usize>) -> Result<()> {
     match at {
         Some(at) => rows[at * row.len()..][..row.len()].copy_from_slice(row),
-        None => rows.extend_from_slice(row),
+        None => {
+            memory::grow(rows, row.len())?;
+            rows.extend_from_slice(row);
+        }
     }
     Ok(())
 }

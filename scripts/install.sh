@@ -18,17 +18,17 @@ put() {
   echo "    $target/$3"
 }
 
-# put_extension CONTROL SCRIPT UPGRADES_DIR: control file, script of this version, upgrade scripts
+# put_extension CONTROL SCRIPT DIRECTORY: control file, script of this version, scripts of older ones and upgrade scripts
 put_extension() {
-  local name control upgrade
+  local name control older
   name=$(basename "$1" .control)
   control=$(mktemp)
   sed "s/@CARGO_VERSION@/$version/" "$1" >"$control"
   put "$control" "$extension_dir" "$name.control" 644
   rm -f "$control"
   put "$2" "$extension_dir" "$name--$version.sql" 644
-  for upgrade in "$3/$name"--*--*.sql; do
-    [[ -e $upgrade ]] && put "$upgrade" "$extension_dir" "$(basename "$upgrade")" 644
+  for older in "$3/$name"--*.sql; do
+    [[ -e $older ]] && put "$older" "$extension_dir" "$(basename "$older")" 644
   done
   return 0
 }

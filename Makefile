@@ -1,8 +1,8 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-distributed test accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
+.PHONY: help demo demo-distributed test test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION LOAD_SECONDS LOAD_CLIENTS ROUNDS N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
@@ -19,6 +19,9 @@ demo-distributed: ## three private servers, a similarity join between them, and 
 
 test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." runs some of tests/sql and tests/scenarios
 	@scripts/test.sh
+
+test-faults: ## what takes long: ten minutes of load, many crashes, pg_upgrade; TESTS="name ..." of tests/faults, LOAD_SECONDS=, ROUNDS=
+	@scripts/fault-tests.sh $(TESTS)
 
 accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some
 	@scripts/sql-tests.sh --accept $(TESTS)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs tests/scenarios/*.sh, each on servers of its own.
 #   scripts/scenario-tests.sh [NAME...]     NAME with or without its number
+#   SCENARIOS=tests/faults                  the ones of another directory
 # The extension must be installed in TREE_PG_CONFIG, else it is built and installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +17,7 @@ fi
 private_tree
 
 failed=0
-for file in tests/scenarios/*.sh; do
+for file in "${SCENARIOS:-tests/scenarios}"/*.sh; do
   name=$(basename "$file" .sh)
   if (($#)) && [[ " $* " != *" $name "* && " $* " != *" ${name#*_} "* ]]; then
     continue

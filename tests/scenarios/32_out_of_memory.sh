@@ -17,6 +17,11 @@ CREATE TABLE reals AS
   SELECT id, ARRAY(SELECT (100 * sin(id * j ^ 1.5))::real FROM generate_series(1, 32) AS j) AS v FROM generate_series(1, 5000) AS id;
 CREATE TABLE filters AS
   SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 1000000, near => 0.02, far => 0.4)) AS f FROM vectors;
+-- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
+CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
+  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
+  FROM pg_read_file('/proc/self/status') AS s
+$$;
 CREATE TABLE nothing (line text);
 -- Lets this backend have so many kB more than it has now. The server's own user may lower its limits.
 CREATE FUNCTION limit_memory(more bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -63,6 +68,22 @@ runs_out "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', n
 runs_out "lsbf_shingles" "SELECT lsbf_shingles(string_agg(md5(id::text), ' ')) FROM vectors" 1000 4000 8000 16000
 runs_out "lsbf_seen" "SELECT count(*) FROM (SELECT lsbf_seen(v, $large) OVER (ORDER BY id) AS seen FROM vectors) s WHERE seen" 1000 8000
 runs_out "text form" "SELECT length(f::text) FROM filters" 1000 8000 32000
+
+# takes NAME SQL: how much more memory a backend has at its peak, as a multiple of the filter; without shared buffers
+takes() {
+  local times
+  times=$(server_psql main -At <<SQL
+SELECT approx_member(dsbf_new(capacity => 10, near => 0.1), B'01') \g /dev/null
+SELECT peak() AS before \gset
+$2;
+SELECT round((peak() - :before) * 1024.0 / pg_column_size(f), 1) FROM filters;
+SQL
+  )
+  assert_at_most "$1 takes ${times##*$'\n'} times the filter, 6 is the limit that is told" "${times##*$'\n'}" 6
+}
+takes "lsbf_union_agg" "SELECT lsbf_kind(lsbf_union_agg(f)) FROM (SELECT f FROM filters UNION ALL SELECT f FROM filters) s"
+takes "dumping" "COPY filters TO '$(server_dir main)/filters.copy'"
+takes "restoring" "CREATE TEMP TABLE restored (f lsbf); COPY restored FROM '$(server_dir main)/filters.copy'"
 
 assert_eq "no other session was disturbed" "$(server_query main "SELECT pg_postmaster_start_time(), pid FROM pg_stat_activity WHERE application_name = 'bystander'")" \
   "$started|$bystander"

@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-distributed test test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION LOAD_SECONDS LOAD_CLIENTS ROUNDS N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION LOAD_SECONDS LOAD_CLIENTS ROUNDS N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP PART
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
@@ -11,7 +11,7 @@ help: ## list the targets
 	@echo
 	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
 
-demo: ## build, start a private server, show a similarity semi-join with and without a filter
+demo: ## build, start a private server, find characters that look alike, with a filter and without; plot in target/demo; PART=1 compares all
 	@scripts/demo.sh
 
 demo-distributed: ## three private servers, a similarity join between them, and what crossed the wire; UPDATE=1 writes docs/distributed.md

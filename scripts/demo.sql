@@ -1,100 +1,142 @@
--- Which uploads are near copies of a song we know? Once by comparing all pairs, once with a filter first.
+-- Which characters look alike? 42,996 of them, as pictures of 16 x 16 pixels; alike: at most 4 of the 256 pixels differ.
+--   psql -v glyphs='gzip -dc demo/glyphs.tsv.gz' -v curve=FILE -v part=N
+-- glyphs: a command that prints the rows; curve: gets the points of the plot; part: every Nth ideograph is compared
+-- exactly with all others, to judge what the filter found; 1 compares all pairs.
 \set QUIET on
-\pset footer off
-\set songs 8000
-\set uploads 8000
-\set copies 250
-\set radius 20
+\pset tuples_only on
+\pset format unaligned
+\set pixels 4
+\set near :pixels / 256.0
+SET client_min_messages = warning;
+SET client_encoding = 'UTF8';
+-- One process everywhere: window functions have no more, and the times are compared.
+SET max_parallel_workers_per_gather = 0;
+SET demo.clock = 0;
 
 CREATE EXTENSION pg_lsbf;
 
-\echo '==> generating fingerprints of 1,024 bits: songs, and uploads some of which are altered copies'
+\echo '==> reading the characters and their pixels'
+CREATE TABLE digits (code int, name text, pixels text);
+\setenv GLYPHS :glyphs
+\copy digits FROM PROGRAM 'eval "$GLYPHS"'
+CREATE TABLE glyphs AS SELECT code, chr(code) AS character, name, ('x' || pixels)::bit(256) AS pixels FROM digits ORDER BY code;
+CREATE TABLE latin AS SELECT * FROM glyphs WHERE character ~ '^[A-Za-z0-9]$';
+CREATE TABLE others AS SELECT * FROM glyphs WHERE character !~ '^[A-Za-z0-9]$';
+CREATE TABLE ideographs AS SELECT * FROM glyphs WHERE name LIKE 'CJK UNIFIED IDEOGRAPH-%';
+VACUUM ANALYZE;
 
--- 1,024 bits that look random but are the same in every run.
-CREATE FUNCTION fingerprint(name text) RETURNS bit(1024) IMMUTABLE LANGUAGE sql AS $$
-  SELECT ('x' || encode(sha512((name || ' a')::bytea), 'hex') || encode(sha512((name || ' b')::bytea), 'hex'))::bit(1024)
+CREATE TABLE times (what text, seconds numeric);
+-- took NAME: the time since the last call
+CREATE FUNCTION took(what text) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO times SELECT what, extract(epoch FROM clock_timestamp()) - current_setting('demo.clock')::numeric;
+  SELECT set_config('demo.clock', extract(epoch FROM clock_timestamp())::text, false);
 $$;
+SELECT took('read') \g /dev/null
 
--- At most `changes` of the 1,024 bits set, for flipping them.
-CREATE FUNCTION noise(seed int, changes int) RETURNS bit(1024) IMMUTABLE LANGUAGE sql AS $$
-  SELECT bit_xor(1::bit(1024) << (hashint4(1000 * seed + i) & 1023)) FROM generate_series(1, changes) AS i
-$$;
+\echo '==> choosing a filter for A-Z, a-z and 0-9, and one for ideographs (some seconds)'
+CREATE TABLE chosen AS
+  SELECT prototype AS latin FROM lsbf_design_for('glyphs', 'pixels', near => :near, capacity => 62) LIMIT 1;
+SELECT took('choose latin') \g /dev/null
+ALTER TABLE chosen ADD ideographs lsbf;
+UPDATE chosen SET ideographs = (SELECT prototype FROM lsbf_design_for('ideographs', 'pixels', near => :near) LIMIT 1);
+SELECT took('choose ideographs') \g /dev/null
 
-CREATE TABLE songs AS
-  SELECT id, fingerprint('song ' || id) AS fp FROM generate_series(1, :songs) AS id;
+\echo '==> what can be taken for a letter or digit? asking the filter of these about all other characters'
+CREATE TABLE filters AS SELECT lsbf_agg(pixels, (SELECT latin FROM chosen)) AS f FROM latin;
+CREATE TABLE passed AS SELECT * FROM others WHERE approx_member((SELECT f FROM filters), pixels);
+CREATE TABLE alike AS
+  SELECT l.character AS letter, p.code, p.character, bit_count(l.pixels # p.pixels) AS differ
+  FROM passed p JOIN latin l ON bit_count(l.pixels # p.pixels) <= :pixels;
+SELECT took('ask latin') \g /dev/null
 
--- Every copy has 8 to 20 bits flipped.
-CREATE TABLE uploads AS
-  SELECT id, CASE WHEN id % (:uploads / :copies) = 0
-                  THEN fingerprint('song ' || id) # noise(id, 8 + id % 13)
-                  ELSE fingerprint('upload ' || id) END AS fp
-  FROM generate_series(1, :uploads) AS id;
+\echo '==> which ideographs are nearly the same? one pass forwards, one backwards, then comparing those that were told'
+CREATE TABLE told AS
+  SELECT *, lsbf_seen(pixels, (SELECT ideographs FROM chosen)) OVER (ORDER BY code) AS has_earlier,
+    lsbf_seen(pixels, (SELECT ideographs FROM chosen)) OVER (ORDER BY code DESC) AS has_later
+  FROM ideographs;
+CREATE TABLE pairs AS
+  SELECT a.code AS one, b.code AS other, bit_count(a.pixels # b.pixels) AS differ
+  FROM told a JOIN told b ON a.has_later AND b.has_earlier AND a.code < b.code WHERE bit_count(a.pixels # b.pixels) <= :pixels;
+SELECT took('ask ideographs') \g /dev/null
 
-VACUUM ANALYZE songs, uploads;
-
-\echo '==> without a filter: comparing every upload with every song (10 to 20 seconds)'
-
-SELECT clock_timestamp() AS start \gset
+\echo '==> comparing without a filter, to judge it (ten seconds)'
+CREATE TABLE nearest AS
+  SELECT code, pixels, (SELECT min(bit_count(l.pixels # o.pixels)) FROM latin l) AS differ FROM others o;
+SELECT took('exact latin') \g /dev/null
 CREATE TABLE exact AS
-  SELECT u.id FROM uploads u WHERE EXISTS (SELECT FROM songs s WHERE bit_count(s.fp # u.fp) <= :radius);
-SELECT extract(epoch FROM clock_timestamp() - :'start') AS exact_s \gset
+  SELECT a.code AS one, b.code AS other FROM ideographs a JOIN ideographs b ON a.code < b.code
+  WHERE a.code % :part = 0 AND bit_count(a.pixels # b.pixels) <= :pixels;
+SELECT took('exact ideographs') \g /dev/null
 
-\echo '==> with a filter: building it from the songs'
-
-SELECT clock_timestamp() AS start \gset
-CREATE TABLE filters AS
-  SELECT lsbf_agg(fp, dsbf_new(dims => 1024, capacity => :songs, near => 0.02, far => 0.4)) AS f FROM songs;
-SELECT extract(epoch FROM clock_timestamp() - :'start') AS build_s \gset
-
-\echo '==> with a filter: asking it about every upload'
-
-SELECT clock_timestamp() AS start \gset
-CREATE TABLE candidates AS
-  SELECT u.* FROM uploads u, filters WHERE approx_member(f, u.fp);
-SELECT extract(epoch FROM clock_timestamp() - :'start') AS probe_s \gset
-
-\echo '==> with a filter: comparing the uploads that passed with every song'
-
-SELECT clock_timestamp() AS start \gset
-CREATE TABLE found AS
-  SELECT c.id FROM candidates c WHERE EXISTS (SELECT FROM songs s WHERE bit_count(s.fp # c.fp) <= :radius);
-SELECT extract(epoch FROM clock_timestamp() - :'start') AS check_s \gset
+-- A character near several letters collects votes from each; the prediction knows of one.
+CREATE TABLE shares AS
+  SELECT differ, second, approx_member((SELECT f FROM filters), pixels)::int AS passes
+  FROM nearest n, LATERAL (SELECT bit_count(l.pixels # n.pixels) AS second FROM latin l ORDER BY 1 OFFSET 1 LIMIT 1) s WHERE differ <= 32;
+COPY (
+  SELECT 'measured', differ, round(avg(passes), 5) FROM shares GROUP BY differ
+  UNION ALL
+  SELECT 'alone', differ, round(avg(passes), 5) FROM shares WHERE second >= 16 GROUP BY differ
+  UNION ALL
+  SELECT 'predicted', round((256 * distance)::numeric, 3), round(passed::numeric, 5) FROM filters, lsbf_curve(f, upto => 32 / 256.0, points => 64)
+  ORDER BY 1, 2) TO STDOUT \g :curve
 
 \echo
-CREATE FUNCTION line(label text, figure text, note text DEFAULT '') RETURNS text IMMUTABLE LANGUAGE sql AS $$
-  SELECT rtrim('  ' || rpad(label, 38) || lpad(figure, 12) || '   ' || note)
+\echo 'Taken for a letter or digit, say in the name of a site; those without any difference come first:'
+SELECT format('    %s   %s', letter, string_agg(character, ' ' ORDER BY differ, code))
+FROM (SELECT *, row_number() OVER (PARTITION BY letter ORDER BY differ, code) AS place FROM alike) a
+WHERE letter IN ('A', 'S', 'a', 'c', 'e', 'o', 'p') AND place <= 20 GROUP BY letter ORDER BY letter COLLATE "C";
+SELECT format('    "space" without one Latin letter: %s', string_agg(character, '' ORDER BY position))
+FROM regexp_split_to_table('space', '') WITH ORDINALITY AS word (letter, position),
+  LATERAL (SELECT character FROM alike WHERE alike.letter = word.letter AND differ = 0 ORDER BY code LIMIT 1) a;
+
+\echo
+SELECT format('Ideographs with %s pixels or less between them, some of %s pairs: %s', :pixels, (SELECT count(*) FROM pairs),
+  string_agg(chr(one) || chr(other), ' ' ORDER BY differ, one))
+FROM pairs WHERE chr(one) || chr(other) IN ('晚晩', '己已', '已巳', '研硏', '苖苗', '吕呂', '免兔', '大犬', '大太', '玉王', '土圡', '折拆', '責貴', '舍舎');
+
+-- Two rows of pixels are one line of text.
+CREATE FUNCTION drawn(pixels bit, line int) RETURNS text IMMUTABLE LANGUAGE sql AS $$
+  SELECT string_agg((ARRAY[' ', '▄', '▀', '█'])[1 + 2 * get_bit(pixels, 32 * line + x) + get_bit(pixels, 32 * line + 16 + x)], '' ORDER BY x)
+  FROM generate_series(0, 15) x
 $$;
-CREATE FUNCTION whole(n bigint) RETURNS text IMMUTABLE LANGUAGE sql AS $$
-  SELECT to_char(n, 'FM999,999,999,990')
+SELECT rtrim('    ' || string_agg(drawn(pixels, line), '  ' ORDER BY strpos('己已巳免兔', character)))
+FROM ideographs, generate_series(0, 7) line WHERE character IN ('己', '已', '巳', '免', '兔') GROUP BY line ORDER BY line;
+
+CREATE FUNCTION line(label text, latin text, ideographs text, note text DEFAULT '') RETURNS text IMMUTABLE LANGUAGE sql AS $$
+  SELECT rtrim('  ' || rpad(label, 28) || lpad(latin, 16) || lpad(ideographs, 12) || '   ' || note)
 $$;
-CREATE FUNCTION seconds(s numeric) RETURNS text IMMUTABLE LANGUAGE sql AS $$
-  SELECT to_char(s, 'FM9990.00') || ' s'
+CREATE FUNCTION whole(n numeric) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT to_char(n, 'FM999,999,999,990') $$;
+CREATE FUNCTION percent(share float8) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT to_char(100 * share, 'FM990.0') || ' %' $$;
+CREATE FUNCTION seconds(name text, times_as_long numeric DEFAULT 1) RETURNS text STABLE LANGUAGE sql AS $$
+  SELECT to_char(times_as_long * sum(seconds), 'FM990.00') || ' s' FROM times WHERE what = name
 $$;
 
+\echo
 WITH figures AS (
-  SELECT (SELECT count(*) FROM songs) AS songs,
-         (SELECT count(*) FROM uploads) AS uploads,
-         (SELECT sum(pg_column_size(fp)) FROM songs) AS raw,
-         (SELECT pg_column_size(f) FROM filters) AS filter,
-         (SELECT count(*) FROM candidates) AS passed,
-         (SELECT count(*) FROM exact) AS matches,
-         (SELECT count(*) FROM found) AS found,
-         :exact_s::numeric AS exact_s, :build_s::numeric AS build_s,
-         :probe_s::numeric AS probe_s, :check_s::numeric AS check_s
+  SELECT (SELECT count(*) FROM others) AS others, (SELECT count(*) FROM ideographs) AS ideographs,
+    (SELECT count(*) FROM passed) AS passed, (SELECT count(DISTINCT code) FROM alike) AS passed_alike,
+    (SELECT count(*) FROM nearest WHERE differ <= :pixels) AS alike,
+    (SELECT count(*) FROM told WHERE has_earlier OR has_later) AS told,
+    (SELECT count(*) FROM (SELECT one FROM pairs UNION SELECT other FROM pairs) c) AS told_alike,
+    (SELECT count(*) FROM exact) AS exact, (SELECT count(*) FROM (SELECT one, other FROM exact EXCEPT SELECT one, other FROM pairs) e) AS missed,
+    (SELECT lsbf_fnr(f, :near) FROM filters) AS latin_fnr, lsbf_fnr(all_of_them, :near) AS ideographs_fnr,
+    (SELECT sum(pg_column_size(pixels)) FROM latin) AS latin_bytes, (SELECT sum(pg_column_size(pixels)) FROM ideographs) AS ideographs_bytes,
+    (SELECT octet_length(f::bytea) FROM filters) AS latin_filter, octet_length(all_of_them::bytea) AS ideographs_filter
+  FROM (SELECT lsbf_agg(pixels, (SELECT ideographs FROM chosen)) AS all_of_them FROM ideographs) a
 )
 SELECT unnest(ARRAY[
-  line('songs', whole(songs), 'rows'),
-  line('uploads', whole(uploads), 'rows'),
-  line('songs'' fingerprints', whole(raw), 'bytes'),
-  line('the filter', whole(filter), format('bytes: %s a song, %s%% of the fingerprints',
-       round(filter / songs::numeric, 1), round(100 * filter / raw::numeric, 1))),
-  line('uploads that passed the filter', whole(passed), format('of %s', whole(uploads))),
-  line('true matches', whole(matches), 'uploads within ' || :radius || ' bits of a song'),
-  line('  found with the filter', whole(found)),
-  line('  missed with the filter', whole(matches - found)),
-  line('time without the filter', seconds(exact_s), 'all pairs'),
-  line('time with the filter', seconds(build_s + probe_s + check_s), format('build %s, probe %s, check what passed %s',
-       seconds(build_s), seconds(probe_s), seconds(check_s))),
-  line('faster by', to_char(exact_s / (build_s + probe_s + check_s), 'FM99990.0') || ' x')
+  line('', 'like A-Z a-z 0-9', 'ideographs'),
+  line('characters asked about', whole(others), whole(ideographs)),
+  line('passed the filter', whole(passed), whole(told)),
+  line('  alike', whole(passed_alike), whole(told_alike), 'at most ' || :pixels || ' of 256 pixels differ'),
+  line('  not alike', whole(passed - passed_alike), whole(told - told_alike), 'false positives: comparing drops them'),
+  line('missed, though alike', (alike - passed_alike) || ' of ' || alike, missed || ' of ' || exact,
+    'false negatives' || CASE WHEN :part > 1 THEN format(', of pairs of every %sth ideograph', :part) ELSE ', of pairs' END),
+  line('  predicted, at most', percent(latin_fnr), percent(2 * ideographs_fnr), 'a pair must be told by both passes'),
+  line('bytes of the pixels', whole(latin_bytes), whole(ideographs_bytes)),
+  line('bytes of the filter', whole(latin_filter), whole(ideographs_filter), '1 kB of it counts members'),
+  line('time, comparing all', seconds('exact latin'), seconds('exact ideographs', :part),
+    CASE WHEN :part > 1 THEN format('%s times what every %sth ideograph took', :part, :part) ELSE '' END),
+  line('time, filter and comparing', seconds('ask latin'), seconds('ask ideographs')),
+  line('time, choosing the filter', seconds('choose latin'), seconds('choose ideographs'), 'once')
 ]) FROM figures;
-\echo

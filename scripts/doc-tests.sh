@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the SQL of README.md and docs/*.md, each document in a fresh database of one private server, and compares what
-# psql prints with what the document shows.
+# Runs the SQL of README.md and docs/*.md, and the files docs/guide/*.sql, each document in a fresh database of one private
+# server, and compares what psql prints with what the document shows, or with NAME.out beside NAME.sql.
 #   scripts/doc-tests.sh [--accept] [FILE...]
 # A block ```sql is run; a block without a language right behind it is its output, compared without trailing spaces.
 # Without such a block it must run without an error. Not run: ```sql skip, and ```sql vector where there is no pgvector.
@@ -18,7 +18,7 @@ if [[ ${1:-} == --accept ]]; then
 fi
 documents=("$@")
 if ((${#documents[@]} == 0)); then
-  for document in README.md docs/*.md; do
+  for document in README.md docs/*.md docs/guide/*.sql; do
     [[ ! -f $document ]] || documents+=("$document")
   done
 fi
@@ -97,9 +97,33 @@ judge() {
   echo "ok - $1:$4"
 }
 
+# guide FILE DATABASE: with its comments, so that the output can be read alone. A first line `-- needs N` names an extension
+# that not every server has.
+guide() {
+  local shown=${1%.sql}.out got=$WORK/guide.out needed
+  needed=$(sed -n '1s/^-- needs //p' "$1")
+  if [[ -n $needed && ! -f $("$TREE_PG_CONFIG" --sharedir)/extension/$needed.control ]]; then
+    echo "skip - $1: no $needed here"
+    return
+  fi
+  server_psql docs -d "$2" -a -v SHOW_CONTEXT=never <"$1" >"$got" 2>&1 || echo "psql ended with status $?" >>"$got"
+  if [[ -n $accept ]]; then
+    tidy "$got" >"$shown"
+  elif ! diff -u --label "$shown" --label "psql prints" "$shown" <(tidy "$got"); then
+    echo "not ok - $1"
+    return 1
+  fi
+  echo "ok - $1"
+}
+
 failed=0
 for document in "${documents[@]}"; do
   name=${document//[^A-Za-z0-9]/_}
+  if [[ $document == *.sql ]]; then
+    server_run createdb docs "$name"
+    guide "$document" "$name" || failed=1
+    continue
+  fi
   dir=$WORK/$name
   mkdir "$dir"
   touch "$dir/script" "$dir/blocks"

@@ -48,6 +48,31 @@ impl Error {
         Self::new(Code::TooLarge, message)
     }
 
+    /// `near` was left out.
+    pub fn no_near() -> Self {
+        Self::parameter("near must be given: the distance within which vectors count as close")
+            .with_hint("Look at the distances of rows that belong together, in the unit of the metric; hamming and jaccard go from 0 to 1.")
+    }
+
+    /// `capacity` was left out.
+    pub fn no_capacity() -> Self {
+        Self::parameter("capacity must be given: the number of members the filter is to hold")
+            .with_hint("lsbf_design_for(table, column, near => ...) takes it, and all else, from a table.")
+    }
+
+    /// A vector of length zero, under cosine.
+    pub fn zero_vector() -> Self {
+        Self::data("a zero vector has no direction, so no cosine distance")
+            .with_hint("Aggregates pass over NULL: CASE WHEN ... THEN vec END leaves such rows out.")
+    }
+
+    /// A set without elements.
+    pub fn empty_set() -> Self {
+        Self::data("an empty set has no Jaccard distance to another set")
+            .with_hint("Aggregates pass over NULL: nullif(elements, '{}') leaves such rows out.")
+    }
+
+    /// What would work: a sentence, with the function to call where there is one.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

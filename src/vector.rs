@@ -104,8 +104,8 @@ fn bad_text(what: &str, text: &str) -> Error {
     Error::new(crate::error::Code::Text, format!("invalid {what}: \"{shown}{dots}\""))
 }
 
-const VECTOR_FORM: &str = "write it as [1,2,3] or {1,2,3}";
-const SET_FORM: &str = "write it as {a,b,c} or [1,2,3], with double quotes around what contains commas or spaces";
+const VECTOR_FORM: &str = "Write it as [1,2,3] or {1,2,3}.";
+const SET_FORM: &str = "Write it as {a,b,c} or [1,2,3], with double quotes around what contains commas or spaces.";
 
 fn elements<'a>(text: &'a str, what: &str, form: &str) -> Result<&'a str> {
     let inner = text.trim();
@@ -151,7 +151,7 @@ pub fn parse_bits(text: &str) -> Result<Parsed> {
         match c {
             b'0' => {}
             b'1' => bytes[i / 8] |= 0x80 >> (i % 8),
-            _ => return Err(bad_text("bit string", text).with_hint("write it as 0101, or cast it to bit or bytea")),
+            _ => return Err(bad_text("bit string", text).with_hint("Write it as 0101, or cast it to bit or bytea.")),
         }
     }
     Ok(Parsed::Bits { bytes, len: trimmed.len() })
@@ -183,7 +183,7 @@ pub fn parse_set(text: &str) -> Result<Parsed> {
             }
             item.truncate(item.trim_end().len());
             if item.is_empty() || item.eq_ignore_ascii_case("null") {
-                return Err(bad_text("set", text).with_hint("elements must not be empty or NULL"));
+                return Err(bad_text("set", text).with_hint("Elements must not be empty or NULL."));
             }
         }
         out.push(crate::hash::minhash::text_element(&item));

@@ -18,7 +18,7 @@ BEGIN
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION 'type "%" is missing or does not belong to its extension', wrong
             USING ERRCODE = 'object_not_in_prerequisite_state',
-            HINT = 'pg_lsbf_vector needs pgvector 0.7 or later, and a schema without other types of that name';
+            HINT = 'pg_lsbf_vector needs pgvector 0.7 or later, and a schema without other types of that name.';
     END IF;
 END
 $$;

@@ -87,7 +87,7 @@ impl MinHash {
 
     fn minima(&self, len: usize, element: impl Fn(usize) -> u64, out: &mut Buckets) -> Result<()> {
         if len == 0 {
-            return Err(Error::data("an empty set has no Jaccard distance to another set"));
+            return Err(Error::empty_set());
         }
         let most = limits::MAX_SET.min(limits::MAX_SET_WORK / self.orders.len());
         if len > most {

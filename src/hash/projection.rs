@@ -179,7 +179,7 @@ unsafe fn cut_avx2(y: &mut [f64], offsets: &[f64], width: f64, values: &mut [i64
 /// Refuses a zero vector, whose projections are all zero.
 pub fn check_direction<T: Copy + Into<f64>>(vector: &Vector, projections: &[T]) -> Result<()> {
     if projections.iter().all(|&y| y.into() == 0.0) && is_zero(vector) {
-        return Err(Error::data("a zero vector has no direction, so no cosine distance"));
+        return Err(Error::zero_vector());
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ impl Unit {
             "character" => Ok(Unit::Characters),
             "word" => Ok(Unit::Words),
             _ => {
-                Err(Error::parameter(format!("unknown unit \"{name}\"")).with_hint("the units are character and word"))
+                Err(Error::parameter(format!("unknown unit \"{name}\"")).with_hint("The units are character and word."))
             }
         }
     }

@@ -22,7 +22,7 @@ pub fn symbols(call: &Call, n: usize) -> Result<bool> {
         Some("symbols") => Ok(true),
         Some(other) => {
             Err(Error::parameter(format!("unknown alphabet \"{other}\""))
-                .with_hint("the alphabets are bits and symbols"))
+                .with_hint("The alphabets are bits and symbols."))
         }
     }
 }
@@ -33,7 +33,7 @@ fn fast(call: &Call, n: usize) -> Result<Option<bool>> {
         Some("dense") => Ok(Some(false)),
         Some("hadamard") => Ok(Some(true)),
         Some(other) => Err(Error::parameter(format!("unknown transform \"{other}\""))
-            .with_hint("the transforms are dense and hadamard")),
+            .with_hint("The transforms are dense and hadamard.")),
     }
 }
 
@@ -42,7 +42,7 @@ fn matching(call: &Call, n: usize) -> Result<Kind> {
     match call.text(n) {
         None | Some("all") => Ok(Kind::Lsbf),
         Some("any") => Ok(Kind::Probing),
-        Some(other) => Err(Error::parameter(format!("unknown match \"{other}\"")).with_hint("match is all or any")),
+        Some(other) => Err(Error::parameter(format!("unknown match \"{other}\"")).with_hint("It is all or any.")),
     }
 }
 
@@ -125,7 +125,7 @@ fn check_all(spec: &Spec) -> Result<()> {
     match given.into_iter().find(|given| given.1) {
         None => Ok(()),
         Some((name, _)) => Err(Error::parameter(format!("{name} has no meaning where all tables must match"))
-            .with_hint("match => 'any' makes a filter that has it")),
+            .with_hint("lsbf_new(match => 'any', ...) makes a filter that has it.")),
     }
 }
 

@@ -46,7 +46,7 @@ fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMN
 fn answer(call: &Call, choices: &Choices, dims: u32, centre: &[f32]) -> Result<Datum> {
     if choices.list.is_empty() {
         return Err(Error::too_large(format!("no filter of at most {MAX_BYTES} bytes serves this purpose"))
-            .with_hint("lower capacity: several filters can be asked instead of one"));
+            .with_hint("Lower capacity: several filters can be asked in place of one."));
     }
     let mut rows = Rows::new(call, COLUMNS)?;
     choices.list.iter().for_each(|choice| rows.put(&columns(choice, dims, centre)));
@@ -71,8 +71,8 @@ fn tell(choices: &Choices, wish: &Wish, why: Option<String>) {
     };
     let hint = match (choices.reached, why) {
         (true, _) => None,
-        (false, None) => Some("raise fpr, fnr or far, or lower near".to_string()),
-        (false, why) => why,
+        (false, None) => Some("Raise fpr, fnr or far, or lower near.".to_string()),
+        (false, Some(why)) => Some(format!("Raise fpr, fnr or far, or lower near: {why}.")),
     };
     notice(&message, hint.as_deref());
 }
@@ -122,9 +122,7 @@ fn design_for(call: &Call) -> Result<Datum> {
     let missing = |name: &str| Error::parameter(format!("{name} must not be null"));
     let relation = call.arg(0).ok_or_else(|| missing("relation"))?;
     let attribute = call.text(1).ok_or_else(|| missing("attribute"))?;
-    let near = call
-        .float8(2)
-        .ok_or_else(|| Error::parameter("near must be given: the distance within which vectors count as close"))?;
+    let near = call.float8(2).ok_or_else(Error::no_near)?;
     let symbols = symbols(call, 10)?;
     let seed = call.int8(11).unwrap_or(0);
     let source = sampling::Source::find(relation, attribute)?;

@@ -22,7 +22,7 @@ impl Rows {
                 || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
             {
                 return Err(
-                    Error::parameter("a set of rows cannot be returned here").with_hint("call the function in FROM")
+                    Error::parameter("a set of rows cannot be returned here").with_hint("Call the function in FROM.")
                 );
             }
             let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);

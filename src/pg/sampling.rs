@@ -93,7 +93,8 @@ impl Source {
             pg_sys::INT4ARRAYOID | pg_sys::INT8ARRAYOID | pg_sys::TEXTARRAYOID if !symbols => Ok(Metric::Jaccard),
             pg_sys::FLOAT4ARRAYOID | pg_sys::FLOAT8ARRAYOID => Ok(Metric::L2),
             _ if symbols => Ok(Metric::Hamming),
-            _ => Err(Error::parameter("metric must be given for a column of type text")),
+            _ => Err(Error::parameter("metric must be given for a column of type text")
+                .with_hint("For documents store lsbf_shingles(text), a set; strings of one length are metric => 'hamming', alphabet => 'symbols'.")),
         }
     }
 
@@ -119,7 +120,7 @@ impl Source {
         let share = self.read(seed, |datum| reservoir.offer(|| vector(datum)).map_err(named))?;
         if reservoir.rows.is_empty() {
             return Err(Error::data(format!("{} has no vectors to learn from", self.name))
-                .with_hint("lsbf_design chooses filters without a table"));
+                .with_hint("lsbf_design(metric, near, capacity) chooses without a table."));
         }
         // Copies of the rows, one in a list that doubles; questions and what is counted of them.
         const QUESTIONS: usize = 16 << 20;

@@ -45,7 +45,8 @@ impl Prefer {
         let found = Prefer::ALL.into_iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
         found.map(|(prefer, _)| prefer).ok_or_else(|| {
             let names = Prefer::ALL.map(|(_, name)| name).join(", ");
-            Error::parameter(format!("unknown preference \"{name}\"")).with_hint(format!("the preferences are {names}"))
+            Error::parameter(format!("unknown preference \"{name}\""))
+                .with_hint(format!("The preferences are {names}."))
         })
     }
 
@@ -517,7 +518,7 @@ fn drafts(metric: Metric, spec: &Spec, fixed: &Fixed, known: &Known) -> Result<V
     } else if spec.centre.is_some() || spec.length.is_some() {
         let name = if spec.centre.is_some() { "centre" } else { "length" };
         return Err(Error::parameter(format!("{name} has a meaning only where directions are hashed")).with_hint(
-            "that is for cosine, for l2 with polytope or length given, and for hamming with polytope given",
+            "That is for cosine, for l2 with polytope or length given, and for hamming with polytope given.",
         ));
     }
     // Of bit strings, either may tell more.
@@ -806,11 +807,8 @@ pub fn default_far(metric: Metric, near: f64, typical: f64) -> f64 {
 
 /// What is wanted of a filter of which nothing but this is known.
 pub fn wish(metric: Metric, spec: &Spec, dims: u32) -> Result<Wish> {
-    let capacity = whole("capacity", spec.capacity, 1, limits::MAX_CAPACITY)?
-        .ok_or_else(|| Error::parameter("capacity must be given: the number of members the filter is to hold"))?;
-    let near = spec
-        .near
-        .ok_or_else(|| Error::parameter("near must be given: the distance within which vectors count as close"))?;
+    let capacity = whole("capacity", spec.capacity, 1, limits::MAX_CAPACITY)?.ok_or_else(Error::no_capacity)?;
+    let near = spec.near.ok_or_else(Error::no_near)?;
     let unrelated = if spec.symbols { 1.0 } else { metric.unrelated() };
     let far = spec.far.unwrap_or_else(|| default_far(metric, near, unrelated));
     let length = spec.length.unwrap_or(1.0);
@@ -837,7 +835,7 @@ pub fn check(metric: Metric, spec: &Spec) -> Result<u32> {
     ] {
         if given {
             return Err(Error::parameter(format!("{name} has no meaning where any table may match"))
-                .with_hint("probes is what overflow is for match => 'all'"));
+                .with_hint("Give probes: they are what overflow is for match => 'all'."));
         }
     }
     let dims = match spec.dims {
@@ -897,7 +895,7 @@ pub fn parameters(metric: Metric, spec: &Spec) -> Result<(Params, u32)> {
             shown(wish.far),
             wish.capacity
         ))
-        .with_hint("give fewer parameters, or lower capacity"));
+        .with_hint("Give fewer parameters, or lower capacity; lsbf_design chooses all of them."));
     };
     choice.params.validate()?;
     crate::hash::check_expansion(&choice.params, dims)?;

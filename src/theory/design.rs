@@ -68,14 +68,13 @@ pub fn parameters(kind: Kind, metric: Metric, spec: &Spec) -> Result<(Params, u3
     let family = family_of(metric, spec.symbols)?;
     if kind == Kind::Ilbf && !family.has_width() {
         return Err(Error::parameter(format!("ilbf_new does not support metric {}", metric.name()))
-            .with_hint("ilbf_new supports l2 and l1; dsbf_new and lsbf_new support every metric"));
+            .with_hint("For other metrics than l2 and l1 there are dsbf_new and lsbf_new."));
     }
-    let capacity = whole("capacity", spec.capacity, 1, limits::MAX_CAPACITY)?
-        .ok_or_else(|| Error::parameter("capacity must be given: the number of members the filter is to hold"))?;
+    let capacity = whole("capacity", spec.capacity, 1, limits::MAX_CAPACITY)?.ok_or_else(Error::no_capacity)?;
     let near = match (spec.near, spec.width) {
         (Some(near), _) => near,
         (None, Some(width)) if kind == Kind::Ilbf => width / ILBF_WIDTH,
-        _ => return Err(Error::parameter("near must be given: the distance within which vectors count as close")),
+        _ => return Err(Error::no_near()),
     };
     if spec.width.is_some() && !family.has_width() {
         return Err(Error::parameter(format!("width has no meaning for {}", metric.name())));
@@ -139,7 +138,7 @@ pub(super) fn choose_transform(params: &mut Params, fast: Option<bool>, dims: u3
         return match fast {
             None => Ok(()),
             Some(_) => Err(Error::parameter(format!("transform has no meaning for {}", params.metric.name()))
-                .with_hint("transform chooses how vectors are projected for l2 and cosine")),
+                .with_hint("It chooses how vectors are projected for l2 and cosine.")),
         };
     };
     let chosen = Params { family, ..params.clone() };
@@ -199,7 +198,7 @@ fn design_dsbf(params: &mut Params, spec: &Spec) -> Result<()> {
             params.capacity,
             limits::MAX_HASHES
         ))
-        .with_hint("raise far, lower near or capacity, or set hashes"));
+        .with_hint("Raise far, lower near or capacity, or let lsbf_design choose another filter."));
     };
     (params.width, params.hashes) = (width, hashes);
     params.votes = count("votes", spec.votes, 1, limits::MAX_TABLES)?.unwrap_or(0);
@@ -272,7 +271,8 @@ fn design_lsbf(params: &mut Params, spec: &Spec) -> Result<()> {
         return Err(Error::parameter("the robust overflow needs overflow > 0 and a verification filter"));
     }
     if spec.votes.is_some() {
-        return Err(Error::parameter("votes has no meaning for lsbf: all tables must agree"));
+        return Err(Error::parameter("votes has no meaning for lsbf: all tables must agree")
+            .with_hint("lsbf_new(match => 'any', ...) makes a filter of which some must."));
     }
     let tables = spec.tables.map_or(2..=10, |_| params.tables..=params.tables);
     let hashes = spec.hashes.map_or(1..=16, |_| params.hashes..=params.hashes);

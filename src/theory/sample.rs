@@ -135,7 +135,7 @@ impl Rows {
             Rows::Sets(sets) => {
                 let mut set = crate::hash::minhash::elements(vector)?;
                 if set.is_empty() {
-                    return Err(Error::data("an empty set has no Jaccard distance to another set"));
+                    return Err(Error::empty_set());
                 }
                 if set.len() > limits::MAX_SET {
                     return Err(Error::too_large(format!(
@@ -193,7 +193,7 @@ fn reals(vector: &Vector) -> Result<Vec<f32>> {
 fn to_length_one(row: Vec<f32>) -> Result<Vec<f32>> {
     let length = libm::sqrt(row.iter().map(|&x| f64::from(x) * f64::from(x)).sum());
     if length == 0.0 {
-        return Err(Error::data("a zero vector has no direction, so no cosine distance"));
+        return Err(Error::zero_vector());
     }
     Ok(row.iter().map(|&x| (f64::from(x) / length) as f32).collect())
 }

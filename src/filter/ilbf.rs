@@ -138,7 +138,7 @@ impl Window {
 pub fn check_theta(params: &Params, theta: f64) -> Result<()> {
     if params.aligned && theta.fract() != 0.0 {
         return Err(Error::parameter(format!("theta must be a whole number for aligned blooms, not {}", shown(theta)))
-            .with_hint("build the filter without blooms_aligned to ask for any theta"));
+            .with_hint("Build the filter without blooms_aligned to ask for any theta."));
     }
     Ok(())
 }

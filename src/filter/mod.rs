@@ -363,7 +363,7 @@ impl Engine {
             return Err(Error::parameter(format!(
                 "approx_distance needs an ilbf filter with centred windows, not {given}"
             ))
-            .with_hint("build the filter from ilbf_new"));
+            .with_hint("Build the filter from ilbf_new."));
         }
         if !self.prepare(header, body, vector, 1.0)? {
             return Ok(None);
@@ -393,13 +393,15 @@ fn fill_level(params: &Params, header: &Header, last: &mut ((u64, u64), u64)) ->
 /// The error for a vector of the wrong length.
 pub fn wrong_dims(params: &Params, expected: u32, given: u32) -> Error {
     Error::data(format!("expected {expected} {unit}, not {given}", unit = params.unit()))
+        .with_hint("lsbf_info(filter) shows what the filter was made for.")
 }
 
 /// Whether two filters can be merged, and if not, why.
 pub fn check_alike(a: &Params, a_dims: u32, b: &Params, b_dims: u32) -> Result<()> {
     let differ = |name: &str, x: String, y: String| {
-        Err(Error::data(format!("filters differ in {name}: {x} and {y}"))
-            .with_hint("only filters made from the same prototype can be merged"))
+        Err(Error::data(format!("filters differ in {name}: {x} and {y}")).with_hint(
+            "Only filters made from the same prototype can be merged; lsbf_info(filter) shows all parameters.",
+        ))
     };
     if let Some((name, x, y)) = a.difference(b) {
         return differ(name, x, y);

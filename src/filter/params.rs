@@ -133,7 +133,7 @@ impl Metric {
         let found = Metric::ALL.into_iter().find(|m| m.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
             let names = Metric::ALL.map(Metric::name).join(", ");
-            Error::parameter(format!("unknown metric \"{name}\"")).with_hint(format!("the metrics are {names}"))
+            Error::parameter(format!("unknown metric \"{name}\"")).with_hint(format!("The metrics are {names}."))
         })
     }
 
@@ -347,7 +347,7 @@ impl Params {
                 words.saturating_mul(8),
                 limits::MAX_BYTES
             ))
-            .with_hint("lower capacity or tables, or set bits"));
+            .with_hint("Lower capacity or tables, or set bits; several filters can be asked in place of one."));
         }
         match self.kind {
             Kind::Dsbf | Kind::Lsbf | Kind::Probing => {
@@ -510,7 +510,8 @@ impl Params {
                 self.kind.name(),
                 self.metric.name()
             );
-            return Err(Error::data(message).with_hint(format!("it takes {}", self.input_types())));
+            return Err(Error::data(message)
+                .with_hint(format!("It takes {}; lsbf_info(filter) shows what it was made for.", self.input_types())));
         }
         if dims == 0 {
             let what = match self.family {

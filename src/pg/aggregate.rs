@@ -77,7 +77,10 @@ for_each_input!(lsbf_agg_step,
     vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 
-pub const MAKE_ONE: &str = "make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new";
+pub const MAKE_ONE: &str = "Make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.";
+
+/// What to do where prototypes differ.
+pub const SAME_ONE: &str = "Give it as a subquery, (SELECT prototype FROM ...), which is evaluated once.";
 
 /// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
 /// comparing all bits is for the first row of a group, not for every one.
@@ -95,7 +98,8 @@ fn check_prototype(state: &View, prototype: &View) -> Result<()> {
     }
     let detail = check_alike(&params(state)?, ours.dims, &params(prototype)?, theirs.dims);
     let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
-    Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}")))
+    Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}"))
+        .with_hint(SAME_ONE))
 }
 
 fn params(filter: &View) -> Result<Params> {

@@ -73,7 +73,8 @@ impl Partition {
         let (ours, theirs) = (decode_params(first.stored())?, decode_params(prototype.stored())?);
         let detail = check_alike(&ours, first.header.dims, &theirs, prototype.header.dims);
         let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
-        Err(Error::parameter(format!("the prototype must be the same for all rows of a partition: {detail}")))
+        Err(Error::parameter(format!("the prototype must be the same for all rows of a partition: {detail}"))
+            .with_hint(super::aggregate::SAME_ONE))
     }
 }
 
@@ -122,7 +123,7 @@ macro_rules! for_each_window_input {
 fn kept<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partition> {
     let window = window_of(call.0).ok_or_else(|| {
         Error::parameter(format!("{name} was not called as a window function"))
-            .with_hint(format!("write {name}(vec, prototype) OVER (PARTITION BY ... ORDER BY ...)"))
+            .with_hint(format!("Write {name}(vec, prototype) OVER (PARTITION BY ... ORDER BY ...)."))
     })?;
     let size = size_of::<*mut Partition>();
     // SAFETY: the partition's memory is zeroed when the partition starts, and as large as was asked for then.

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::{Space, Value, all, build, engine, params};
 use pg_lsbf::filter::params::{Kind, Metric, Params};
-use pg_lsbf::filter::{Engine, Facts, Owned, header, merge, sparse, zeroed};
+use pg_lsbf::filter::{Engine, Facts, Owned, header, merge};
 use pg_lsbf::hash::rng::Stream;
 use pg_lsbf::theory::design::{Spec, parameters};
 
@@ -81,19 +81,8 @@ fn centred(name: String, space: Space, params: Params, dims: usize, centre: Vec<
     Golden { name, params, engine, members, filter }
 }
 
-/// Brings a payload into an image, as every input function does.
 fn accept(payload: &[u8]) -> pg_lsbf::error::Result<Vec<u64>> {
-    let words = header::check_length(payload)?;
-    let mut bytes = vec![0; header::RESERVED];
-    bytes.extend_from_slice(payload);
-    let image: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|b| u64::from_ne_bytes(*b)).collect();
-    assert_eq!(image.len(), words);
-    header::check_image(&image)?;
-    let view = header::View::valid(&image);
-    let params = header::decode_params(view.stored())?;
-    let mut folded = Vec::new();
-    sparse::folded(&params, &view, &view.centre()?, zeroed(&mut folded));
-    Ok(if folded.is_empty() { image } else { folded })
+    Owned::read(payload).map(|filter| filter.image)
 }
 
 /// A filter's bits as words, whatever its form.

@@ -63,7 +63,9 @@ fn check(engine: &mut Engine, image: &[u64], value: &Value, theta: u8) {
     let theta = [1.0, 0.5, 2.0, 8.0, 0.0, -1.0, f64::NAN, f64::INFINITY, 1e4, 1e-300][usize::from(theta) % 10];
     let votes = engine.votes(image, &vector, theta).map_err(with_reason);
     let found = engine.member(image, &vector, theta).map_err(with_reason);
-    assert_eq!(votes.is_ok(), found.is_ok(), "{votes:?} but {found:?}");
+    // A question may be decided before the table whose sums are too large.
+    let is_early = engine.params.kind == Kind::Probing && found.is_ok();
+    assert!(votes.is_ok() == found.is_ok() || is_early, "{votes:?} but {found:?}");
     let mut grown = Owned { image: image.to_vec() };
     if let Err(error) = grown.add(engine, &vector) {
         assert!(votes.is_err(), "can be asked but not added: {error}");

@@ -1,9 +1,10 @@
 //! Changes that keep a value's checks valid: lengths, counters and canonical form refuse nearly all that is changed blindly.
 
 use crate::promises::as_image;
-use pg_lsbf::filter::header::{self, Header, RESERVED, View};
+use pg_lsbf::filter::header::{self, Bits, Header, RESERVED, View};
 use pg_lsbf::filter::params::{Family, Kind, Metric, Params};
-use pg_lsbf::filter::{count, ilbf};
+use pg_lsbf::filter::sparse::{self, Content, Front, Growing, Sparse};
+use pg_lsbf::filter::{Counters, count, ilbf, sketch};
 use pg_lsbf::hash::rng::Stream;
 
 /// Numbers at which something ends or overflows.
@@ -101,14 +102,50 @@ pub fn mended(payload: &[u8], most: usize) -> Option<Vec<u8>> {
     let bytes = [&[0; RESERVED], payload].concat();
     let header = Header::read(&bytes).ok()?;
     let params = header::decode_params(header.params(&bytes).ok()?).ok()?;
+    if header.is_sparse {
+        return mended_list(&bytes, &header, &params, most);
+    }
     let words = header::image_words(&params, header.params_len, header.dims, header.has_body);
     if words * 8 - RESERVED > most || header.has_centre != (params.centre() != 0) {
         return None;
     }
     let mut image = as_image(payload);
     image.resize(words, 0);
-    let body = View::new(&image).ok()?.body();
+    let Bits::Words(body) = View::new(&image).ok()?.body() else { return None };
     let (ones, squares) = (count::ones(body), ilbf::squares(&params, body));
     header::set_counters(&mut image, ones, squares);
     Some(header::payload(&image).to_vec())
+}
+
+/// The same for few members: their bits and registers in order, each once, and none that does not exist.
+fn mended_list(bytes: &[u8], header: &Header, params: &Params, most: usize) -> Option<Vec<u8>> {
+    let mut ranks = [0u8; sketch::WORDS * 8];
+    for entry in bytes.get(header.words() * 8..)?.as_chunks().0.iter().take(header.registers as usize) {
+        let entry = u16::from_le_bytes(*entry);
+        ranks[usize::from(entry >> 6)] = (entry & 63).clamp(1, 55) as u8;
+    }
+    let words: Vec<u64> = ranks.as_chunks().0.iter().map(|ranks| u64::from_ne_bytes(*ranks)).collect();
+    let exists = |at: u32| {
+        let (at, array) = (u64::from(at), params.array_words() * 64);
+        if at < params.bits { at } else { (array + at % params.verify_bits.max(1)) * u64::from(params.verify_bits > 0) }
+    };
+    let listed = bytes.get(header.body_start() * 8..)?.as_chunks().0.iter().take(header.ones.min(1 << 14) as usize);
+    let mut new: Vec<u64> = listed.map(|at| exists(u32::from_le_bytes(*at))).collect();
+    new.sort_unstable();
+    new.dedup();
+    let mut body = Growing { list: Sparse::new(&[], 0), new: Vec::new() };
+    let mut counters = Counters::default();
+    for &at in &new {
+        let more = sparse::set(params, at, &mut body);
+        counters = Counters { ones: counters.ones + more.ones, squares: counters.squares + more.squares };
+    }
+    if header.has_centre
+        || new.is_empty()
+        || header::image_words(params, header.params_len, header.dims, true) * 8 > most
+    {
+        return None;
+    }
+    let front = Front { stored: header.params(bytes).ok()?, dims: header.dims, centre: &[] };
+    let content = Content { counters, sketch: words.try_into().ok()?, list: body.list, new: &new };
+    Some(header::payload(&content.write(params, front, |words| vec![0; words])).to_vec())
 }

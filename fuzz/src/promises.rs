@@ -20,14 +20,7 @@ pub const THEORY_BYTES: usize = 256 << 20;
 pub fn accept(payload: &[u8]) -> Result<Vec<u64>> {
     // The image, what is read of it, and an error message.
     let limit = 4 * payload.len() + (16 << 10);
-    within(limit, "reading a value", || {
-        let words = header::check_length(payload)?;
-        let image = as_image(payload);
-        assert_eq!(image.len(), words, "the length was checked");
-        header::check_image(&image)?;
-        Ok(image)
-    })
-    .map_err(with_reason)
+    within(limit, "reading a value", || Owned::read(payload)).map(|filter| filter.image).map_err(with_reason)
 }
 
 /// The words of a payload, whether it is a filter or not.

@@ -29,6 +29,7 @@ use super::sparse::{self, Sparse};
 use super::{count, ilbf, sketch};
 use crate::error::{Code, Error, Result};
 use crate::hash::check_expansion;
+use std::ops::DerefMut;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"LSBF");
 const VERSION: u8 = 1;
@@ -359,9 +360,23 @@ fn check_header_dims(params: &Params, header: &Header) -> Result<()> {
     check_expansion(params, header.dims).map_err(|e| corrupt(e.message))
 }
 
+/// Makes an image from the bytes of its text, binary or bytea form, all of them checked, in zeroed memory of so many words
+/// as are asked for. Few members may come as words; what is made is the one form they have.
+pub fn read_payload<M>(payload: &[u8], allocate: impl Fn(usize) -> M) -> Result<M>
+where
+    M: DerefMut<Target = [u64]>,
+{
+    let mut image = allocate(check_length(payload)?);
+    bytes_of_mut(&mut image)[RESERVED..].copy_from_slice(payload);
+    check_image(&image)?;
+    let view = View::new(&image)?;
+    let params = decode_params(view.stored())?;
+    Ok(sparse::folded(&params, &view, &view.centre()?, allocate).unwrap_or(image))
+}
+
 /// Checks what can be checked from the first bytes of a payload, and says how many words the image must have. Nothing
 /// is allocated before this has agreed with the length given.
-pub fn check_length(payload: &[u8]) -> Result<usize> {
+fn check_length(payload: &[u8]) -> Result<usize> {
     let mut start = [0u8; FIXED + MAX_PARAMS];
     let shown = payload.len().min(start.len() - RESERVED);
     start[RESERVED..RESERVED + shown].copy_from_slice(&payload[..shown]);

@@ -21,6 +21,7 @@ use header::{Bits, Header, View};
 use params::{Family, Kind, Params};
 use sparse::{Content, Front, Growing};
 use std::collections::BTreeMap;
+use std::ops::DerefMut;
 
 /// Levels of fill that an engine remembers for approx_distance.
 const DISTANCE_PLANS: usize = 32;
@@ -147,12 +148,10 @@ impl Engine {
 
     /// Makes a new image of a filter without members, or with a list of bits, and one more member, in zeroed memory of so
     /// many words as are asked for. None where the filter is the same as before.
-    pub fn grown<'a>(
-        &mut self,
-        filter: &View,
-        vector: &Vector,
-        allocate: impl FnOnce(usize) -> &'a mut [u64],
-    ) -> Result<Option<&'a mut [u64]>> {
+    pub fn grown<M>(&mut self, filter: &View, vector: &Vector, allocate: impl FnOnce(usize) -> M) -> Result<Option<M>>
+    where
+        M: DerefMut<Target = [u64]>,
+    {
         let parsed = self.params.read_text(vector)?;
         let vector = parsed.as_ref().map_or(*vector, Parsed::view);
         self.hash_typed(&vector)?;
@@ -482,6 +481,11 @@ impl Owned {
         Owned::centred(params, dims, &[])
     }
 
+    /// Reads the bytes of a text, binary or bytea form.
+    pub fn read(payload: &[u8]) -> Result<Self> {
+        Ok(Owned { image: header::read_payload(payload, zeroed)? })
+    }
+
     /// The same with a centre.
     pub fn centred(params: &Params, dims: u32, centre: &[f32]) -> Self {
         let stored = header::encode_params(params);
@@ -497,9 +501,9 @@ impl Owned {
         if header.has_body && !header.is_sparse {
             return engine.add_in(&header, &mut self.image, vector);
         }
-        let mut image = Vec::new();
-        engine.grown(&View::valid(&self.image), vector, zeroed(&mut image))?;
-        self.replace(image);
+        if let Some(image) = engine.grown(&View::valid(&self.image), vector, zeroed)? {
+            self.image = image;
+        }
         Ok(())
     }
 
@@ -510,10 +514,10 @@ impl Owned {
             (_, Header { has_body: false, .. }) => {}
             (Header { has_body: false, .. }, _) => self.image.clone_from(&other.image),
             (Header { is_sparse: true, .. }, Header { is_sparse: true, .. }) => {
-                let mut image = Vec::new();
                 let centre = ours.centre().expect("an image inside is valid");
-                sparse::union(params, (&ours, &theirs), &centre, zeroed(&mut image));
-                self.replace(image);
+                if let Some(image) = sparse::union(params, (&ours, &theirs), &centre, zeroed) {
+                    self.image = image;
+                }
             }
             (Header { is_sparse: true, .. }, _) => {
                 let mut image = other.image.clone();
@@ -523,21 +527,10 @@ impl Owned {
             _ => merge(params, &mut self.image, &theirs, |_| {}),
         }
     }
-
-    /// Takes another image, unless none was made.
-    fn replace(&mut self, image: Vec<u64>) {
-        if !image.is_empty() {
-            self.image = image;
-        }
-    }
 }
 
-/// Gives zeroed memory once.
-pub fn zeroed<'a>(memory: &'a mut Vec<u64>) -> impl FnOnce(usize) -> &'a mut [u64] {
-    move |words| {
-        *memory = vec![0; words];
-        memory
-    }
+fn zeroed(words: usize) -> Vec<u64> {
+    vec![0; words]
 }
 
 /// Merges a filter with members into an image with bit words that hashes alike. `pause` is called now and then, for

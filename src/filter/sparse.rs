@@ -8,6 +8,7 @@ use super::bits::{Body, BodyMut};
 use super::header::{Header, View, bytes_of_mut, write_front};
 use super::params::{Kind, Params};
 use super::{Counters, ilbf, sketch};
+use std::ops::DerefMut;
 
 /// Bits a list may have: a new member moves all of it, which should take no longer than hashing some members does.
 const MOST: u64 = 1 << 14;
@@ -120,12 +121,10 @@ pub struct Content<'a> {
 
 impl Content<'_> {
     /// Writes a filter in the form it has to have, into zeroed memory of so many words as are asked for.
-    pub fn write<'a>(
-        self,
-        params: &Params,
-        front: Front,
-        allocate: impl FnOnce(usize) -> &'a mut [u64],
-    ) -> &'a mut [u64] {
+    pub fn write<M>(self, params: &Params, front: Front, allocate: impl FnOnce(usize) -> M) -> M
+    where
+        M: DerefMut<Target = [u64]>,
+    {
         let Counters { ones, squares } = self.counters;
         let registers = sketch::listed(&self.sketch).count() as u32;
         let is_sparse = is_sparse(params, registers, ones);
@@ -139,8 +138,8 @@ impl Content<'_> {
             ones,
             squares,
         };
-        let image = allocate(header.image_words(params));
-        write_front(image, &header, front.stored, front.centre);
+        let mut image = allocate(header.image_words(params));
+        write_front(&mut image, &header, front.stored, front.centre);
         let (before, body) = image.split_at_mut(header.body_start());
         let sketch = &mut before[header.words()..];
         if is_sparse {
@@ -181,12 +180,15 @@ pub struct Front<'a> {
 }
 
 /// The union of two lists; none where it is the first one.
-pub fn union<'a>(
+pub fn union<M>(
     params: &Params,
     (ours, theirs): (&View, &View),
     centre: &[f32],
-    allocate: impl FnOnce(usize) -> &'a mut [u64],
-) -> Option<&'a mut [u64]> {
+    allocate: impl FnOnce(usize) -> M,
+) -> Option<M>
+where
+    M: DerefMut<Target = [u64]>,
+{
     let mut sketch = ours.sketch();
     sketch::merge(&mut sketch, &theirs.sketch());
     let mut body = Growing { list: ours.list(), new: Vec::new() };
@@ -208,12 +210,10 @@ pub fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Coun
 }
 
 /// A filter of words as a list, where it has to be one.
-pub fn folded<'a>(
-    params: &Params,
-    filter: &View,
-    centre: &[f32],
-    allocate: impl FnOnce(usize) -> &'a mut [u64],
-) -> Option<&'a mut [u64]> {
+pub fn folded<M>(params: &Params, filter: &View, centre: &[f32], allocate: impl FnOnce(usize) -> M) -> Option<M>
+where
+    M: DerefMut<Target = [u64]>,
+{
     let (header, sketch) = (&filter.header, filter.sketch());
     let registers = sketch::listed(&sketch).count() as u32;
     if !header.has_body || header.is_sparse || !is_sparse(params, registers, header.ones) {

@@ -2,9 +2,8 @@
 
 use super::call::Call;
 use crate::error::Result;
-use crate::filter::header::{self, Header, RESERVED, View};
+use crate::filter::header::{self, Header, View};
 use crate::filter::params::Params;
-use crate::filter::sparse;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, varatt_is_4b_u, varsize_any};
 
@@ -41,25 +40,7 @@ pub fn copy<'a>(image: &[u64]) -> &'a mut [u64] {
 
 /// Makes an image from the bytes of its text, binary or bytea form, all of them checked.
 pub fn from_payload<'a>(payload: &[u8]) -> Result<&'a mut [u64]> {
-    let words = header::check_length(payload)?;
-    let image = allocate(words);
-    // SAFETY: `check_length` made sure that the payload fills the image behind PostgreSQL's part.
-    unsafe {
-        let to = image.as_mut_ptr().cast::<u8>().add(RESERVED);
-        std::ptr::copy_nonoverlapping(payload.as_ptr(), to, payload.len());
-    }
-    header::check_image(image)?;
-    let view = View::new(image)?;
-    let params = header::decode_params(view.stored())?;
-    // Few members may come as words; what is kept is the one form they have.
-    match sparse::folded(&params, &view, &view.centre()?, allocate) {
-        Some(folded) => {
-            // SAFETY: the image was allocated above and is not used any more.
-            unsafe { pg_sys::pfree(image.as_mut_ptr().cast()) };
-            Ok(folded)
-        }
-        None => Ok(image),
-    }
+    header::read_payload(payload, allocate)
 }
 
 /// A filter that is not toasted.

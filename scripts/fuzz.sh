@@ -16,16 +16,19 @@ TARGETS=${TARGETS:-image vector parameters}
 # Coverage works with stable Rust; the sanitizer, which does not, is in scripts/sanitize.sh.
 fuzz() { "$CARGO_FUZZ" fuzz "$@" --sanitizer none --target-dir "$TARGET/fuzz"; }
 
-# The golden files are the first inputs; whatever is added to them is picked up.
+# The golden files are the first inputs; whatever is added to them is picked up. Then those that were kept.
 seeds() {
-  local file
+  local file target
   mkdir -p "$WORK/image" "$WORK/vector" "$WORK/parameters"
+  for target in image vector parameters; do
+    tar -xzf "fuzz/corpus/$target.tar.gz" -C "$WORK/$target"
+  done
   for file in tests/golden/*.txt; do
     base64 -d "$file" >"$WORK/image/$(basename "$file" .txt)"
   done
 }
 
-# run TARGET: what is new goes to a directory of its own, that of the repository is only read.
+# run TARGET: what is new goes to a directory of its own
 run() {
   local target=$1 log=$WORK/$1.log old
   old=(fuzz/regressions/"$target"/*)
@@ -34,8 +37,8 @@ run() {
     "$program" "${old[@]}" >"$log" 2>&1 || return 1
   fi
   say "$target: $SECONDS_EACH s"
-  mkdir -p "fuzz/artifacts/$target" "fuzz/corpus/$target" "$WORK/new/$target"
-  "$program" "$WORK/new/$target" "$WORK/$target" "fuzz/corpus/$target" -max_total_time="$SECONDS_EACH" -max_len=4096 \
+  mkdir -p "fuzz/artifacts/$target" "$WORK/new/$target"
+  "$program" "$WORK/new/$target" "$WORK/$target" -max_total_time="$SECONDS_EACH" -max_len=4096 \
     -len_control=0 -timeout=60 -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$target/" -print_final_stats=1 \
     >"$log" 2>&1 || return 1
   sed -n 's/^stat::number_of_executed_units: */    inputs tried: /p' "$log"
@@ -45,9 +48,8 @@ run() {
 keep() {
   local merged=$WORK/merged/$1
   mkdir -p "$merged"
-  "$program" -merge=1 -max_len=4096 "$merged" "fuzz/corpus/$1" "$WORK/$1" "$WORK/new/$1" >"$WORK/$1.log" 2>&1 || return 1
-  rm -rf "fuzz/corpus/$1"
-  mv "$merged" "fuzz/corpus/$1"
+  "$program" -merge=1 -max_len=4096 "$merged" "$WORK/$1" "$WORK/new/$1" >"$WORK/$1.log" 2>&1 || return 1
+  tar -C "$merged" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -c . | gzip -n9 >"fuzz/corpus/$1.tar.gz"
 }
 
 ensure_rust

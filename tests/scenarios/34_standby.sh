@@ -7,16 +7,16 @@ server_start primary "wal_level = replica" "max_wal_senders = 4" "synchronous_co
 server_psql primary <<'SQL'
 CREATE EXTENSION pg_lsbf;
 CREATE TABLE vectors AS
-  SELECT id, ('x' || md5('a' || id) || md5('b' || id))::bit(256) AS v FROM generate_series(1, 10000) AS id;
+  SELECT id, ('x' || md5('a' || id) || md5('b' || id))::bit(256) AS v FROM generate_series(1, 4000) AS id;
 CREATE TABLE filters (name text PRIMARY KEY, f lsbf);
 INSERT INTO filters
-  SELECT 'dsbf', lsbf_agg(v, dsbf_new(dims => 256, capacity => 20000, near => 0.02, far => 0.4)) FROM vectors WHERE id <= 5000
+  SELECT 'dsbf', lsbf_agg(v, dsbf_new(dims => 256, capacity => 20000, near => 0.02, far => 0.4)) FROM vectors WHERE id <= 2000
   UNION ALL
-  SELECT 'lsbf', lsbf_agg(v, lsbf_new(metric => 'hamming', dims => 256, capacity => 20000, near => 0.02)) FROM vectors WHERE id <= 5000
+  SELECT 'lsbf', lsbf_agg(v, lsbf_new(metric => 'hamming', dims => 256, capacity => 20000, near => 0.02)) FROM vectors WHERE id <= 2000
   UNION ALL
-  SELECT 'any', lsbf_agg(v, lsbf_new(metric => 'hamming', match => 'any', dims => 256, capacity => 20000, near => 0.05)) FROM vectors WHERE id <= 5000
+  SELECT 'any', lsbf_agg(v, lsbf_new(metric => 'hamming', match => 'any', dims => 256, capacity => 20000, near => 0.05)) FROM vectors WHERE id <= 2000
   UNION ALL
-  SELECT 'ilbf', lsbf_agg(ARRAY[id % 101, id % 103, id % 107], ilbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 5000;
+  SELECT 'ilbf', lsbf_agg(ARRAY[id % 101, id % 103, id % 107], ilbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 2000;
 SQL
 
 mkdir "$(server_dir standby)"
@@ -45,13 +45,13 @@ same() {
 }
 
 assert_eq "the standby only reads" "$(server_query standby "SELECT pg_is_in_recovery()")" t
-same "base backup" 5000
-server_query primary "UPDATE filters SET f = (SELECT lsbf_agg(v, f) FROM vectors WHERE id BETWEEN 5001 AND 9000) WHERE name <> 'ilbf'"
-same "replayed update" 9000
-server_query primary "BEGIN; UPDATE filters SET f = lsbf_add(f, (SELECT v FROM vectors WHERE id = 9001)) WHERE name <> 'ilbf'; ROLLBACK"
+same "base backup" 2000
+server_query primary "UPDATE filters SET f = (SELECT lsbf_agg(v, f) FROM vectors WHERE id BETWEEN 2001 AND 3000) WHERE name <> 'ilbf'"
+same "replayed update" 3000
+server_query primary "BEGIN; UPDATE filters SET f = lsbf_add(f, (SELECT v FROM vectors WHERE id = 3001)) WHERE name <> 'ilbf'; ROLLBACK"
 server_query primary "VACUUM FULL filters"
-same "replayed rollback and VACUUM FULL" 9000
-assert_eq "a standby builds and merges" "$(server_query standby "SELECT md5((lsbf_agg(v, f) | f)::bytea) FROM vectors, filters WHERE name = 'dsbf' AND id <= 9000 GROUP BY f")" \
+same "replayed rollback and VACUUM FULL" 3000
+assert_eq "a standby builds and merges" "$(server_query standby "SELECT md5((lsbf_agg(v, f) | f)::bytea) FROM vectors, filters WHERE name = 'dsbf' AND id <= 3000 GROUP BY f")" \
   "$(server_query primary "SELECT md5(f::bytea) FROM filters WHERE name = 'dsbf'")"
 
 # The primary is lost; what it had committed, the standby has.
@@ -60,5 +60,5 @@ server_kill primary
 rm "$(server_dir primary)/data/postmaster.pid"
 as_server_user "$PGBIN/pg_ctl" promote -w -s -D "$(server_dir standby)/data"
 assert_eq "promoted: the same bytes as the lost primary" "$(server_query standby "$digest")" "$before"
-server_query standby "UPDATE filters SET f = lsbf_add(f, v) FROM vectors WHERE id = 9001 AND name <> 'ilbf'"
-assert_eq "promoted: it takes members, and finds old and new ones" "$(server_query standby "${missing/UPTO/9001}")" 0
+server_query standby "UPDATE filters SET f = lsbf_add(f, v) FROM vectors WHERE id = 3001 AND name <> 'ilbf'"
+assert_eq "promoted: it takes members, and finds old and new ones" "$(server_query standby "${missing/UPTO/3001}")" 0

@@ -1,5 +1,5 @@
 # For scenarios that break things: sessions in the background, and how to end servers the hard way.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 # session_start SERVER TAG SQL...: runs each SQL in a session of its own, named TAG; all it says goes to $WORK/TAG.said.
 # Sets SESSION, the process to wait for.

@@ -17,6 +17,8 @@ CREATE TABLE reals AS
   SELECT id, ARRAY(SELECT (100 * sin(id * j ^ 1.5))::real FROM generate_series(1, 32) AS j) AS v FROM generate_series(1, 2000) AS id;
 CREATE TABLE filters AS
   SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 1000000, near => 0.02, far => 0.4)) AS f FROM vectors;
+CREATE TABLE sets AS
+  SELECT array_agg(id)::text AS t, lsbf_new(metric => 'jaccard', match => 'any', near => 0.2, capacity => 1000) AS f FROM generate_series(1, 300000) AS id;
 -- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
 CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
   SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
@@ -66,6 +68,8 @@ runs_out "random projections" "SELECT approx_member(lsbf_new(dims => 16000, tabl
 runs_out "choosing parameters" "SELECT lsbf_new(metric => 'l2', dims => 32, match => 'any', near => 0.5, capacity => 1000)" 1000 8000
 runs_out "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', near => 20)" 1000 8000 16000
 runs_out "lsbf_shingles" "SELECT lsbf_shingles(string_agg(md5(id::text), ' ')) FROM vectors" 1000 8000 16000
+# Read into memory that nobody checked before: the session ends.
+runs_out "a set of 300,000 elements as text" "SELECT lsbf_kind(lsbf_add(f, t)) FROM sets" 1000 4000 6000
 runs_out "lsbf_seen" "SELECT count(*) FROM (SELECT lsbf_seen(v, $large) OVER (ORDER BY id) AS seen FROM vectors) s WHERE seen" 1000 8000
 runs_out "text form" "SELECT length(f::text) FROM filters" 1000 32000
 

@@ -22,6 +22,8 @@ for file in "${SCENARIOS:-tests/scenarios}"/*.sh; do
   if (($#)) && [[ " $* " != *" $name "* && " $* " != *" ${name#*_} "* ]]; then
     continue
   fi
+  start=$(now)
   bash "$file" 2>&1 || failed=1
+  echo "# $name took $(seconds_since "$start") s"
 done
 exit "$failed"

@@ -11,6 +11,7 @@ use crate::limits::MAX_BYTES;
 use crate::memory;
 use crate::theory::choose::{self, Choice, Choices, Prefer, Wish};
 use crate::theory::design::Spec;
+use crate::theory::explain::rounded;
 use crate::theory::sample::{self, Study};
 use pgrx::pg_sys::Datum;
 
@@ -211,8 +212,4 @@ fn warning(study: &Study, rows: usize, wish: &Wish) -> Option<String> {
         ));
     }
     (rows < FEW).then(|| format!("only {rows} rows to learn from: the rates are guesses"))
-}
-
-fn rounded(distance: f64) -> String {
-    shown((distance * 1000.0).round() / 1000.0)
 }

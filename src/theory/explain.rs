@@ -49,7 +49,7 @@ pub fn explain(facts: &Facts) -> String {
 }
 
 /// A distance, to four digits.
-fn rounded(distance: f64) -> String {
+pub fn rounded(distance: f64) -> String {
     let unit = libm::pow(10.0, 3.0 - libm::floor(libm::log10(distance)));
     shown(if unit.is_finite() { libm::round(distance * unit) / unit } else { distance })
 }

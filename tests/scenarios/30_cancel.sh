@@ -13,7 +13,8 @@ CREATE TABLE reals AS
   SELECT id, ARRAY(SELECT (100 * sin(id * j ^ 1.5))::real FROM generate_series(1, 32) AS j) AS v FROM generate_series(1, 5000) AS id;
 CREATE TABLE filters AS SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 20000, near => 0.02, far => 0.4)) AS f FROM vectors;
 CREATE TABLE large AS
-  SELECT id, lsbf_add(dsbf_new(dims => 256, capacity => 3300000, near => 0.02, far => 0.4), v) AS f FROM vectors WHERE id <= 2;
+  SELECT n AS id, lsbf_agg(v, dsbf_new(dims => 256, capacity => 3300000, near => 0.02, far => 0.4)) AS f
+  FROM vectors, generate_series(1, 2) n WHERE id % 10 = n GROUP BY n;
 CREATE TABLE ilbf AS SELECT lsbf_agg(v, ilbf_new(capacity => 20000, near => 1)) AS f FROM reals;
 ANALYZE vectors, reals;
 SQL

@@ -26,7 +26,7 @@ whole=$(server_query main "$digest")
 
 # What the sessions do: a long build, storing a large filter, many small ones, adding to a stored one row by row.
 build="SELECT lsbf_kind(lsbf_agg(v, prototype(20000))) FROM vectors, generate_series(1, 100000)"
-insert="INSERT INTO large SELECT lsbf_add(prototype(1000000), v) FROM vectors LIMIT 100"
+insert="INSERT INTO large SELECT f FROM (SELECT lsbf_agg(v, prototype(1000000)) AS f FROM vectors WHERE id <= 1000) s, generate_series(1, 100)"
 # many NAME START: statements that say what they have committed
 many() {
   local i

@@ -28,9 +28,9 @@ peak_bytes() {
   local pass="SELECT count(*) FROM (SELECT lsbf_seen(v, (SELECT prototype FROM prototypes WHERE name = 'planted')) OVER (ORDER BY id) AS seen FROM planted WHERE id < ROWS) s WHERE seen"
   server_psql duplicates -At <<SQL
 ${pass//ROWS/10} \g /dev/null
-SELECT bench.peak() AS before \gset
+SELECT peak() AS before \gset
 ${pass//ROWS/$many} \g /dev/null
-SELECT round((bench.peak() - :before)::numeric / $many, 1);
+SELECT round(1024 * (peak() - :before)::numeric / $many, 1);
 SQL
 }
 

@@ -1,11 +1,7 @@
 -- What a way finds: of rows that have an earlier one within near, and of rows that have none within 4 near.
 CREATE TABLE bench.found (name text, recall numeric, near bigint, strangers numeric, far bigint);
 
--- The peak of this backend's memory in bytes, without the shared buffers it has touched so far.
-CREATE FUNCTION bench.peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT 1024 * ((regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint)
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 
 -- The ways, with what they take for all rows; what was measured on some rows only is reckoned from there.
 CREATE VIEW bench.passes AS

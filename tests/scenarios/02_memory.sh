@@ -6,11 +6,7 @@
 server_start main "max_parallel_workers_per_gather = 0" "jit = off"
 server_psql main <<'SQL'
 CREATE EXTENSION pg_lsbf;
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 CREATE TABLE vectors AS
   SELECT id, ('x' || md5('a' || id) || md5('b' || id))::bit(256) AS v FROM generate_series(1, 1000) AS id;
 CREATE TABLE times AS SELECT id FROM generate_series(1, 1000) AS id;

@@ -95,11 +95,7 @@ server_psql main -d big <<'SQL'
 CREATE TABLE big AS SELECT i AS id, v, v::halfvec AS h, v::sparsevec AS s
   FROM generate_series(1, 20000) i, LATERAL (SELECT ARRAY(SELECT 100 * sin(i * j) FROM generate_series(1, 8) j)::vector AS v) x;
 CREATE TABLE filters AS SELECT lsbf_agg(v, lsbf_new(capacity => 20000, near => 0.1)) AS f FROM big;
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 VACUUM ANALYZE big, filters;
 SQL
 serial="SET max_parallel_workers_per_gather = 0"

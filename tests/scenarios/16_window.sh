@@ -6,11 +6,7 @@
 server_start main "max_parallel_workers_per_gather = 0" "jit = off"
 server_psql main <<'SQL'
 CREATE EXTENSION pg_lsbf;
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 CREATE FUNCTION prototype(capacity bigint) RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$
   SELECT dsbf_new(dims => 256, capacity => capacity, near => 0.02, far => 0.4) $$;
 -- Pairs of a row and its copy with the last bit changed, in the order of id.

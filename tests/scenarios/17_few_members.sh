@@ -5,10 +5,7 @@
 server_start main "max_parallel_workers_per_gather = 0" "jit = off"
 server_psql main <<'SQL'
 CREATE EXTENSION pg_lsbf;
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 CREATE TABLE prototypes(name, p) AS VALUES
   ('dsbf', dsbf_new(dims => 256, capacity => 1000000, near => 0.02)),
   ('lsbf', lsbf_new(metric => 'hamming', dims => 256, capacity => 1000000, near => 0.02)),

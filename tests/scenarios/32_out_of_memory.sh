@@ -19,11 +19,7 @@ CREATE TABLE filters AS
   SELECT lsbf_agg(v, dsbf_new(dims => 256, capacity => 1000000, near => 0.02, far => 0.4)) AS f FROM vectors;
 CREATE TABLE sets AS
   SELECT array_agg(id)::text AS t, lsbf_new(metric => 'jaccard', match => 'any', near => 0.2, capacity => 1000) AS f FROM generate_series(1, 300000) AS id;
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 CREATE TABLE nothing (line text);
 -- Lets this backend have so many kB more than it has now. The server's own user may lower its limits.
 CREATE FUNCTION limit_memory(more bigint) RETURNS void LANGUAGE plpgsql AS $$

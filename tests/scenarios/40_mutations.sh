@@ -138,11 +138,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 SQL
 
 query() { server_query main "$1"; }

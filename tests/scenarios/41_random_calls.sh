@@ -55,11 +55,7 @@ $$;
 
 CREATE TABLE calls (function text, call text, state text, message text, ms float8, kb bigint);
 
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
-CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
-  FROM pg_read_file('/proc/self/status') AS s
-$$;
+\i scripts/lib/peak.sql
 
 -- A call of each kind of function. Results are counted: they have to be made.
 CREATE FUNCTION call_of(function oid, n bigint) RETURNS text LANGUAGE sql AS $$

@@ -397,7 +397,7 @@ fn check_length(payload: &[u8]) -> Result<usize> {
     Ok(words)
 }
 
-/// Checks an image completely; its length was checked by [`check_length`].
+/// Checks an image completely; that its length is right was checked.
 pub fn check_image(image: &[u64]) -> Result<()> {
     let bytes = bytes_of(image);
     let header = Header::read(bytes)?;

@@ -3,7 +3,8 @@
 
 use super::crowd;
 use super::design::{Spec, choose_transform, count, family_of, whole};
-use super::probing::{self, Curve, Shape};
+use super::hits::{Draft, Hits, Known, Spread, at_least, below, either, rates};
+use super::probing;
 use super::question_cost;
 use super::sample::Rows;
 use crate::error::{Error, Result};
@@ -12,7 +13,6 @@ use crate::filter::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
 use crate::limits;
 use crate::memory;
 use std::borrow::Cow;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// Called between steps of a choice, which may take seconds: whoever can be interrupted sets it.
@@ -21,7 +21,7 @@ pub static PAUSE: OnceLock<fn()> = OnceLock::new();
 /// Bytes that a choice takes for its curves, about.
 const WORK: usize = 32 << 20;
 
-fn pause() {
+pub(super) fn pause() {
     if let Some(pause) = PAUSE.get() {
         pause();
     }
@@ -157,237 +157,18 @@ const MOST_TABLES: u32 = 32;
 const SLACK: f64 = 1.4;
 /// How much it counts when more strangers pass than should.
 const STRANGERS: f64 = 0.6;
-/// Of rows whose nearest member is so many times as far as far, no more than so many times the rate at far should pass.
-const INSIDE: f64 = 0.8;
+/// Of rows whose nearest member is a little nearer than far, and of those where it is well beyond, no more than so many
+/// times the rate at far should pass.
 const PASS_INSIDE: f64 = 4.0;
 const PASS_BEYOND: f64 = 0.055;
-const BEYOND: f64 = 1.4;
 /// Of rows that meet only false positives of the lines, at most this share of the rate at far may pass, and of all of them
 /// at most so many.
 const NOISE: f64 = 0.05;
 const MOST_NOISE: f64 = 1e-3;
 
-/// A chance that differs from case to case: some of its values, and the share of cases that have about each.
-#[derive(Debug, Clone)]
-struct Spread(Vec<(f64, f64)>);
-
-impl Spread {
-    /// Cases whose odds differ by less than this factor, as a logarithm, are taken together.
-    const STEP: f64 = 0.25;
-    /// From odds of e^-12 to e^12; what is beyond makes no difference.
-    const STEPS: usize = 97;
-
-    /// From chances, and how many cases have each.
-    fn of(chances: impl Iterator<Item = (f64, f64)>) -> Spread {
-        let mut steps = [(0.0, 0.0); Spread::STEPS];
-        let mut count = 0.0;
-        for (chance, number) in chances.filter(|chance| chance.1 > 0.0) {
-            let middle = (Spread::STEPS / 2) as f64;
-            let step = libm::round(libm::log(chance / (1.0 - chance)) / Spread::STEP);
-            let (sum, cases) = &mut steps[(step.clamp(-middle, middle) + middle) as usize];
-            (*sum, *cases, count) = (*sum + chance * number, *cases + number, count + number);
-        }
-        let filled = steps.into_iter().filter(|step| step.1 > 0.0);
-        Spread(filled.map(|(sum, cases)| (sum / cases, cases / count)).collect())
-    }
-
-    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
-        self.0.iter().map(|&(chance, share)| share * of(chance)).sum()
-    }
-}
-
-/// Chances that a table hits.
-#[derive(Debug, Clone)]
-struct Hits {
-    /// By a member at near.
-    near: Spread,
-    /// By a member at far.
-    far: Spread,
-    /// By a member at far, or any other.
-    crowd: Spread,
-    /// By any other than a near one.
-    others: Spread,
-    /// By a member a little nearer than far, and by one well beyond.
-    inside: Spread,
-    beyond: Spread,
-}
-
-/// What is wanted, with the members around all cases on common distances.
-struct Known<'a> {
-    wish: &'a Wish,
-    /// Whether the rate at far is to be kept for rows with others around them. Where nothing was asked for, and a sample
-    /// tells by chance how many others there are, it may be [`SLACK`] times that: what is less is worth its price or not.
-    strict: bool,
-    /// How many times as often as by the law of distances tables are hit by others, and how much that happens to several
-    /// tables of a question at once: 0 where tables are independent, 1 where they are all the same.
-    met: f64,
-    together: f64,
-    by_distance: Grid,
-    by_chord: Grid,
-}
-
-impl Known<'_> {
-    fn new(wish: &Wish) -> Known<'_> {
-        Known {
-            wish,
-            strict: true,
-            met: 1.0,
-            together: 0.0,
-            by_distance: Grid::new(&wish.cases, |other| other.0),
-            by_chord: Grid::new(&wish.cases, |other| other.1),
-        }
-    }
-}
-
-/// Members around cases: for each case, how many are at which of the distances.
-struct Grid {
-    distances: Vec<f64>,
-    cases: Vec<Vec<(usize, f64)>>,
-}
-
-impl Grid {
-    /// Distances to a doubling, and doublings.
-    const STEPS: f64 = 8.0;
-    const DOUBLINGS: f64 = 24.0;
-
-    fn new(cases: &[Case], of: impl Fn(&(f64, f64, f64)) -> f64) -> Grid {
-        // What is infinitely far is never met.
-        let met = |other: &&(f64, f64, f64)| of(other).is_finite();
-        let all = cases.iter().flat_map(|case| &case.others);
-        let largest = all.filter(met).map(&of).fold(f64::MIN_POSITIVE, f64::max);
-        let last = (Grid::STEPS * Grid::DOUBLINGS) as usize;
-        let place = |other: &(f64, f64, f64)| {
-            (libm::log2(of(other) / largest) * Grid::STEPS + last as f64).clamp(0.0, last as f64)
-        };
-        // Between two distances, members belong to both.
-        let shares = |other: &(f64, f64, f64)| {
-            let place = place(other);
-            let low = (place as usize).min(last - 1);
-            let share = place - low as f64;
-            [(low, other.2 * (1.0 - share)), (low + 1, other.2 * share)]
-        };
-        Grid {
-            distances: (0..=last).map(|at| largest * libm::exp2((at as f64 - last as f64) / Grid::STEPS)).collect(),
-            cases: cases.iter().map(|case| case.others.iter().filter(met).flat_map(shares).collect()).collect(),
-        }
-    }
-}
-
-/// A filter whose size and threshold are still to be found.
-struct Draft {
-    params: Params,
-    curve: Option<Rc<Curve>>,
-}
-
-impl Draft {
-    fn new(params: Params, most: u32, tables: u32) -> Draft {
-        pause();
-        let law = params.family.law();
-        let is_closed = matches!(law, Family::Bits | Family::Symbols | Family::MinHash);
-        let curve = (!is_closed).then(|| Curve::of(Shape::of(&params), most, tables));
-        Draft { params, curve }
-    }
-
-    fn hit(&self, seen: f64, probes: u32) -> f64 {
-        match &self.curve {
-            _ if !seen.is_finite() => 0.0,
-            Some(curve) => curve.hit(seen, probes),
-            None => probing::closed(&self.params, seen.min(1.0), probes),
-        }
-    }
-
-    /// Chances that a table hits.
-    fn hits(&self, known: &Known, probes: u32) -> Hits {
-        let (params, wish) = (&self.params, known.wish);
-        let is_polytope = params.family.is_polytope();
-        let grid = if is_polytope { &known.by_chord } else { &known.by_distance };
-        // Chances that a member at each distance is not hit, as logarithms; the farthest of them are the commonest.
-        let missed = |&distance: &f64| {
-            let seen = if is_polytope { distance } else { probing::seen(params, distance) };
-            libm::log1p(-self.hit(seen, probes).min(1.0 - 1e-12))
-        };
-        let missed: Vec<f64> = grid.distances.iter().map(missed).collect();
-        let others: Vec<f64> = grid
-            .cases
-            .iter()
-            .map(|case| -libm::expm1(case.iter().map(|&(at, members)| members * missed[at]).sum()))
-            .map(|hit| (known.met * hit).min(1.0 - 1e-12))
-            .collect();
-        let at = |case: &Case, distance: f64| {
-            let length = if case.length > 0.0 { case.length } else { params.width };
-            self.hit(probing::seen_at(params, distance, length), probes)
-        };
-        let squared = params.metric == Metric::Cosine || params.metric == Metric::Hamming && is_polytope;
-        let times = |ratio: f64| (wish.far * if squared { ratio * ratio } else { ratio }).min(params.metric.largest());
-        let (inside, beyond) = (times(INSIDE), times(BEYOND));
-        // What lies where the centre is has no direction.
-        let near = |case: &Case| if is_polytope && case.length <= 0.0 { 0.0 } else { at(case, wish.near) };
-        // How often strangers pass is told by strangers, where there are any.
-        let any = wish.cases.iter().any(|case| case.is_stranger);
-        let strangers = || wish.cases.iter().zip(&others).filter(move |(case, _)| case.is_stranger || !any);
-        // Where hits come together, some of the cases are hit more often, and the others never.
-        let split = |mean: f64| {
-            let more = mean + known.together * (1.0 - mean);
-            let share = if more > 0.0 { mean / more } else { 1.0 };
-            [(more, share), (0.0, 1.0 - share)]
-        };
-        let crowd = |(case, &others): (&Case, &f64)| {
-            let far = at(case, wish.far);
-            split(others).map(|(others, share)| (either(far, others), share))
-        };
-        Hits {
-            near: Spread::of(wish.cases.iter().map(|case| (near(case), 1.0))),
-            far: Spread::of(strangers().map(|(case, _)| (at(case, wish.far), 1.0))),
-            crowd: Spread::of(strangers().flat_map(crowd)),
-            others: Spread::of(strangers().flat_map(|(_, &others)| split(others))),
-            inside: Spread::of(strangers().map(|(case, _)| (at(case, inside), 1.0))),
-            beyond: Spread::of(strangers().map(|(case, _)| (at(case, beyond), 1.0))),
-        }
-    }
-}
-
-/// The chance that one of two things happens.
-fn either(a: f64, b: f64) -> f64 {
-    1.0 - (1.0 - a) * (1.0 - b)
-}
-
 /// How much a rate is higher than it should be, as a logarithm.
 fn over(rate: f64, most: f64) -> f64 {
     libm::log(rate / most).max(0.0)
-}
-
-/// Rates of a filter: (fpr, fnr, strangers), with `noise` the chance that a table hits by a false positive of its lines.
-fn rates(hits: &Hits, tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
-    let passes = |q: f64| at_least(tables, either(q, noise), votes);
-    let fnr = hits.near.mean(|q| below(tables, either(q, noise), votes));
-    (hits.crowd.mean(passes), fnr, hits.others.mean(passes))
-}
-
-/// P(Bin(n, q) >= k) by multiplication alone: tens of thousands are needed, for small n.
-fn at_least(n: u32, q: f64, k: u32) -> f64 {
-    match k {
-        0 => 1.0,
-        _ if q > 0.5 => 1.0 - upper(n, 1.0 - q, n - k + 1),
-        _ => upper(n, q, k),
-    }
-}
-
-/// The same for q up to a half.
-fn upper(n: u32, q: f64, k: u32) -> f64 {
-    // From C(n, k) q^k (1 - q)^(n - k) on.
-    let mut term = (0..k).fold(1.0, |term, i| term * q * f64::from(n - i) / f64::from(i + 1));
-    (k..n).for_each(|_| term *= 1.0 - q);
-    let (odds, mut sum) = (q / (1.0 - q), 0.0);
-    for i in k..=n {
-        sum += term;
-        term *= odds * f64::from(n - i) / f64::from(i + 1);
-    }
-    sum.min(1.0)
-}
-
-/// P(Bin(n, q) < k): fewer than k hit where more than n - k miss.
-fn below(n: u32, q: f64, k: u32) -> f64 {
-    if k == 0 { 0.0 } else { at_least(n, 1.0 - q, n - k + 1) }
 }
 
 /// What was said about the filter itself.
@@ -427,7 +208,8 @@ pub fn choices(metric: Metric, spec: &Spec, wish: &Wish, sample: Option<&Rows>) 
     let (wanted_fpr, wanted_fnr) = (wish.fpr.unwrap_or(default_fpr), wish.fnr.unwrap_or(default_fnr));
     check_rates(wish)?;
     memory::check_room(WORK)?;
-    let mut known = Known { strict: wish.fpr.is_some() || sample.is_none(), ..Known::new(wish) };
+    let mut known = Known::new(wish);
+    known.strict = wish.fpr.is_some() || sample.is_none();
     let drafts = drafts(metric, spec, &fixed, &known)?;
     let lines = Lines::new(&fixed, wish.capacity);
     // Where the rates cannot be had, first more strangers are let in, then more rows missed.
@@ -900,21 +682,4 @@ pub fn parameters(metric: Metric, spec: &Spec) -> Result<(Params, u32)> {
     choice.params.validate()?;
     crate::hash::check_expansion(&choice.params, dims)?;
     Ok((choice.params, dims))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::theory::binomial;
-
-    #[test]
-    fn tails_are_those_of_the_binomial_law() {
-        for (n, q) in [(1, 0.3), (5, 0.02), (12, 0.8), (64, 0.01), (64, 0.999), (64, 1.0 - 1e-12), (9, 1.0), (9, 0.0)] {
-            for k in 0..=n {
-                let (upper, lower) = (binomial::at_least(n, q, k), binomial::below(n, q, k));
-                assert!((at_least(n, q, k) - upper).abs() <= 1e-9 * upper + 1e-15, "{n} {q} {k}");
-                assert!((below(n, q, k) - lower).abs() <= 1e-9 * lower + 1e-12, "{n} {q} {k}");
-            }
-        }
-    }
 }

@@ -9,6 +9,7 @@ mod crowd;
 pub mod design;
 pub mod dsbf;
 pub mod explain;
+mod hits;
 pub mod ilbf;
 pub mod lsbf;
 pub mod probing;

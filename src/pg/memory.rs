@@ -13,22 +13,25 @@ static HEAP: Heap = Heap;
 unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as asked of the caller, here and below.
+        // SAFETY: as asked of the caller.
         checked(unsafe { System.alloc(layout) }, layout.size())
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as asked of the caller.
         checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as asked of the caller.
         checked(unsafe { System.realloc(pointer, layout, size) }, size)
     }
 
     #[inline]
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as asked of the caller.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -61,6 +61,12 @@ formatting() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo
 
 clippy() { cargo clippy --all-targets --no-default-features "$@" -- -D warnings; }
 
+# What is not part of the tests, too.
+clippy_pg() {
+  clippy --features "$PG_FEATURE pg_test"
+  cargo clippy --lib --no-default-features --features "$PG_FEATURE" -- -D warnings
+}
+
 # With pg_test, so that what clippy has checked is used again.
 doc() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --no-default-features --features "$PG_FEATURE pg_test"; }
 
@@ -146,7 +152,7 @@ if wanted core; then
   stage "unit tests, core, optimised" count_cargo cargo test --release --no-default-features --no-fail-fast
 fi
 if wanted fuzz; then stage "fuzzing, a minute" count_one env SECONDS_EACH=20 scripts/fuzz.sh; fi
-if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy --features "$PG_FEATURE pg_test"; fi
+if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy_pg; fi
 if wanted doc; then stage "documentation builds" count_one doc; fi
 if wanted pgrx; then stage "cargo pgrx test" count_cargo pgrx_tests; fi
 if wanted servers; then

@@ -11,6 +11,8 @@ pub mod input;
 pub mod inspect;
 pub mod io;
 pub mod member;
+// Programs that run tests are no servers: they have no errors to raise.
+#[cfg(not(feature = "pg_test"))]
 mod memory;
 pub mod pages;
 pub mod pgvector;

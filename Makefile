@@ -1,6 +1,6 @@
 # Thin on purpose: what the targets do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-distributed test test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
+.PHONY: help all demo demo-distributed test test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
 export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION LOAD_SECONDS LOAD_CLIENTS ROUNDS N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP PART
 
@@ -54,6 +54,9 @@ quality: ## judge the filters that lsbf_design_for chooses by exact distances (s
 
 explore: ## write target/explore.html, a page with sliders: what passes filters of several radii and sizes
 	@scripts/explore.sh
+
+all: ## build in release mode, nothing else: what PGXN's client calls first
+	@scripts/install.sh --build
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds in release mode and installs into the server of PG_CONFIG. Needs no cargo-pgrx.
+# Builds in release mode and installs into the server of PG_CONFIG. Needs no cargo-pgrx. --build only builds.
 #   PG_CONFIG       the server to build for (found or installed when not given)
 #   DEST_PG_CONFIG  the server to install into, when it is another copy of the same
 #   DESTDIR         prefix for all installed files
@@ -42,6 +42,7 @@ ensure_rust
 ensure_postgresql
 ensure_clang
 build
+[[ ${1:-} != --build ]] || exit 0
 
 dest=${DEST_PG_CONFIG:-$PG_CONFIG}
 version=$(extension_version)

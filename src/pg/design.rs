@@ -110,7 +110,7 @@ fn design(call: &Call) -> Result<Datum> {
     if metric == Metric::L2 && spec.length.is_none() {
         notice(
             "other members are taken to be far away",
-            Some("where vectors have about one length, give length, or let lsbf_design_for look at the table"),
+            Some("Where vectors have about one length, give length, or let lsbf_design_for look at the table."),
         );
     }
     answer(call, &choices, dims, &wish.centre)

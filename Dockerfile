@@ -1,5 +1,5 @@
-# PostgreSQL with pg_lsbf: docker build -t postgres-lsbf --build-arg PG=17 .
-ARG PG=17
+# PostgreSQL with pg_lsbf: docker build -t postgres-lsbf --build-arg PG=18 .
+ARG PG=18
 FROM rust:1.95-bookworm AS rust
 
 FROM postgres:${PG}-bookworm AS build

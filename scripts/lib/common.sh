@@ -12,6 +12,9 @@ TOOLS=$ROOT/.tools
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS \
   PGDATA PGTZ PGCLIENTENCODING PGAPPNAME PGSSLMODE
 
+# Servers inherit it, and would show it to users as the DETAIL of errors.
+unset RUST_BACKTRACE
+
 say() { printf '==> %s\n' "$*"; }
 
 die() {

@@ -15,6 +15,20 @@ ensure_clang
   die "$PG_CONFIG is not the server of a Debian package: give PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
 private_tree
 
+# notices: the licence, and those of the crates that are linked, which ask for it
+notices() {
+  local crate version licence file
+  cat LICENSE
+  cargo tree --edges normal --no-default-features --features "$PG_FEATURE" --prefix none --format '{p}|{l}' | sed 's/ (.*)|/|/' | sort -u |
+    while IFS='| ' read -r crate version licence; do
+      [[ $crate != pg_lsbf ]] || continue
+      printf '\n\n---- pg_lsbf.so contains %s %s: %s\n' "$crate" "${version#v}" "$licence"
+      for file in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$crate-${version#v}"/{LICENSE-MIT,LICENSE,LICENSE.md,LICENSE.txt,COPYING}*; do
+        [[ ! -f $file ]] || { cat "$file" && break; }
+      done
+    done
+}
+
 name=postgresql-$PG_MAJOR-lsbf
 version=$(extension_version)
 architecture=$(dpkg --print-architecture)
@@ -25,7 +39,10 @@ DESTDIR=$root scripts/install.sh
 # The oldest C library that has all that is called.
 glibc=$(objdump -T "$root$("$PG_CONFIG" --pkglibdir)/pg_lsbf.so" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
 install -D -m 644 README.md "$docs/README.md"
-install -D -m 644 LICENSE "$docs/copyright"
+cp -R docs "$docs/docs"
+find "$docs" -type d -exec chmod 755 {} + -o -type f -exec chmod 644 {} +
+notices >"$docs/copyright"
+chmod 644 "$docs/copyright"
 gzip -9n <CHANGELOG.md >"$docs/changelog.gz"
 chmod 644 "$docs/changelog.gz"
 strip --strip-unneeded "$root$("$PG_CONFIG" --pkglibdir)/pg_lsbf.so"

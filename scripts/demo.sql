@@ -134,7 +134,7 @@ SELECT unnest(ARRAY[
     'false negatives' || CASE WHEN :part > 1 THEN format(', of pairs of every %sth ideograph', :part) ELSE ', of pairs' END),
   line('  predicted, at most', percent(latin_fnr), percent(2 * ideographs_fnr), 'a pair must be told by both passes'),
   line('bytes of the pixels', whole(latin_bytes), whole(ideographs_bytes)),
-  line('bytes of the filter', whole(latin_filter), whole(ideographs_filter), '1 kB of it counts members'),
+  line('bytes of the filter', whole(latin_filter), whole(ideographs_filter), '62 rows are too few to save room'),
   line('time, comparing all', seconds('exact latin'), seconds('exact ideographs', :part),
     CASE WHEN :part > 1 THEN format('%s times what every %sth ideograph took', :part, :part) ELSE '' END),
   line('time, filter and comparing', seconds('ask latin'), seconds('ask ideographs')),

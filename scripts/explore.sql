@@ -31,12 +31,13 @@ CREATE TABLE filters AS
       LATERAL (SELECT prototype, far FROM lsbf_design_for('members', 'v', near => r.near, prefer => prefer) LIMIT 1) d) c
   GROUP BY near, prefer, far;
 
--- Rows planted at twelve distances, up to twice far, from one member each.
+-- Rows planted at near, where misses are counted, and at twelve distances up to twice far, from one member each.
 CREATE TABLE planted AS
   SELECT near, distance, plus(v, step(distance, id)) AS v
   FROM (SELECT near, round((2 * max(far) * i / 12)::numeric, 4)::float8 AS distance
-        FROM filters, generate_series(1, 12) i GROUP BY near, i) d, members
-  WHERE id <= 200;
+        FROM filters, generate_series(1, 12) i GROUP BY near, i
+        UNION SELECT near, near FROM filters) d, members
+  WHERE id <= CASE WHEN distance = near THEN 1000 ELSE 200 END;
 
 SELECT json_build_object('members', :members, 'dims', 96, 'filters', json_agg(json_build_object(
     'near', near, 'far', far, 'prefer', prefer, 'bytes', round((octet_length(f::bytea) / :members.0)::numeric, 1),

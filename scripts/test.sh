@@ -167,6 +167,12 @@ if wanted bench && [[ -f $("$PG_CONFIG" --sharedir)/extension/postgres_fdw.contr
   stage "distributed demonstration, fewer rows" count_one env N=4000 scripts/demo-distributed.sh
 fi
 
+# Pages and pictures that the server's figures are put into.
+if wanted bench; then
+  stage "demonstration, with its plot" count_one env PART=40 scripts/demo.sh
+  stage "page of filters" count_one scripts/explore.sh
+fi
+
 # That it runs; what it measures on so few rows means nothing.
 if wanted bench && [[ -z $chosen ]]; then
   stage "benchmarks, a few rows" count_one env N=500 MANY=2000 MEMBERS=20000 REPEATS=1 OUT="$logs/bench" scripts/bench.sh

@@ -321,6 +321,10 @@ impl Params {
                 shown(self.near)
             ),
             false => format!("near must be a finite number greater than 0, not {}", shown(self.near)),
+        })
+        .map_err(|error| match self.metric {
+            Metric::Hamming => error.with_hint("It is the share of places that differ: divide their number by dims."),
+            _ => error,
         })?;
         check(self.far.is_finite() && self.far <= largest, || match largest.is_finite() {
             true => format!("far must be at most {largest} for {}, not {}", self.metric.name(), shown(self.far)),
@@ -328,7 +332,8 @@ impl Params {
         })?;
         check(self.near < self.far, || {
             format!("near must be less than far, but near is {} and far is {}", shown(self.near), shown(self.far))
-        })?;
+        })
+        .map_err(|error| error.with_hint("Leave far out to have it chosen."))?;
         if self.family.is_polytope() {
             check(self.width.is_finite() && self.width > 0.0, || {
                 format!("length must be a finite number greater than 0, not {}", shown(self.width))

@@ -24,7 +24,7 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
             };
             let why = why.trim_end_matches('.');
             Error::new(Code::Text, format!("invalid input syntax for type lsbf: {why}"))
-                .with_hint("A filter in text form is base64.")
+                .with_hint("A filter in text form is base64; an empty one is made with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.")
         })?;
         &buffer[..used]
     };

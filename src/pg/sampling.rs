@@ -78,6 +78,14 @@ impl Source {
                 // pgvector has no cast from sparsevec to arrays, but one to vector.
                 other => {
                     let by = owned(pg_sys::format_type_be_qualified(other));
+                    let mut function = pg_sys::InvalidOid;
+                    let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
+                    let path = pg_sys::find_coercion_pathway(pg_sys::FLOAT4ARRAYOID, other, explicit, &mut function);
+                    if path == pg_sys::CoercionPathType::COERCION_PATH_NONE && !by.ends_with(".sparsevec") {
+                        let type_ = owned(pg_sys::format_type_be(other));
+                        return Err(Error::parameter(format!("{from}.{attribute} is of type {type_}, which is no vector"))
+                            .with_hint("Vectors are real[], double precision[], bit, bytea, pgvector's types, and sets: integer[], text[], lsbf_shingles(text)."));
+                    }
                     let by = by.strip_suffix(".sparsevec").map_or(String::new(), |schema| format!("::{schema}.vector"));
                     (format!("{quoted}{by}::pg_catalog.float4[]"), pg_sys::FLOAT4ARRAYOID)
                 }

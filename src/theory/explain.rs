@@ -13,35 +13,43 @@ pub fn explain(facts: &Facts) -> String {
         Kind::Probing => format!("lsbf ({} of {} tables must match)", params.votes, params.tables),
         kind => kind.name().to_string(),
     };
-    let what = match (params.metric, facts.dims) {
-        (Metric::Jaccard, _) => "sets by jaccard distance".into(),
-        (metric, 0) => format!("vectors by {} distance", metric.name()),
-        (metric, dims) => format!("vectors of {} dimensions by {} distance", grouped(dims.into()), metric.name()),
+    let what = |count: u64| match (params.metric, facts.dims) {
+        (Metric::Jaccard, _) => format!("{} by jaccard distance", counted(count, "set")),
+        (metric, 0) => format!("{} by {} distance", counted(count, "vector"), metric.name()),
+        (metric, dims) => {
+            let (dims, metric) = (counted(dims.into(), "dimension"), metric.name());
+            format!("{} of {dims} by {metric} distance", counted(count, "vector"))
+        }
     };
-    let capacity = grouped(params.capacity);
     if facts.ones == 0 {
         return format!(
-            "An empty {kind} for {capacity} {what}, near {near} and far {far}. \
-             It finds nothing yet: fill it with lsbf_agg(column, filter) or lsbf_add(filter, vector)."
+            "An empty {kind} for {what}, near {near} and far {far}. \
+             It finds nothing yet: fill it with lsbf_agg(column, filter) or lsbf_add(filter, vector).",
+            what = what(params.capacity)
         );
     }
-    let members = grouped(facts.members);
+    let capacity = counted(params.capacity, "member");
     let each = facts.bytes as f64 / facts.members.max(1) as f64;
     let room = match facts.members as f64 / params.capacity as f64 {
         // The number of members is an estimate.
-        ..=0.9 => format!("Made for {capacity} members, it has room for more."),
-        ..=1.1 => format!("Made for {capacity} members, it is full: with more, more strangers pass."),
-        _ => format!("Made for {capacity} members, it is over-full: strangers pass more often than was planned."),
+        ..=0.9 => format!("Made for {capacity}, it has room for more."),
+        ..=1.1 => format!("Made for {capacity}, it is about full: with more, more strangers pass."),
+        _ => format!("Made for {capacity}, it is over-full: strangers pass more often than was planned."),
     };
     format!(
-        "{article} {kind} of about {members} {what}, {size}, {each} bytes a member. \
+        "{article} {kind} of about {what}, {size}, {each} bytes a member. \
          A row at {near} from a member is missed {missed}. \
          A row whose nearest member is at {far} passes {at_far}, one unrelated to all members {unrelated}. \
          {room} \
          What passes is a candidate: compare it exactly. Members cannot be taken out.",
         article = if params.kind == Kind::Dsbf { "A" } else { "An" },
+        what = what(facts.members),
         size = size(facts.bytes as u64),
-        each = if each < 10.0 { format!("{each:.1}") } else { grouped(each.round() as u64) },
+        each = match each {
+            ..0.1 => "under 0.1".into(),
+            ..10.0 => format!("{each:.1}"),
+            _ => grouped(each.round() as u64),
+        },
         missed = often(1.0 - acceptance(facts, params.near, 1.0)),
         at_far = often(false_positives(facts, 1.0)),
         unrelated = often(acceptance(facts, params.metric.unrelated(), 1.0)),
@@ -75,6 +83,11 @@ fn size(bytes: u64) -> String {
         10_000..10_000_000 => format!("{} kB", grouped(bytes / 1000)),
         _ => format!("{} MB", grouped(bytes / 1_000_000)),
     }
+}
+
+/// So many of something.
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// A number with commas.

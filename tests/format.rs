@@ -234,6 +234,29 @@ fn a_list_has_no_bytes_to_spare() {
     assert!(padded > 5, "{padded} lists were padded");
 }
 
+/// What lies on a page can be damaged after it was checked: what is merged is looked at again.
+#[test]
+fn a_damaged_image_is_refused_before_it_is_merged() {
+    for g in golden() {
+        for image in [unfolded(&g.params, &g.filter), g.filter.image.clone()] {
+            let view = header::View::valid(&image);
+            assert!(view.check(&g.params).is_ok());
+            let damaged = |change: &dyn Fn(&mut [u8])| {
+                let mut image = image.clone();
+                change(header::bytes_of_mut(&mut image));
+                header::View::new(&image).and_then(|view| view.check(&g.params)).unwrap_err().message
+            };
+            assert!(damaged(&|bytes| bytes[9] ^= 2).contains("length"), "{}: a centre more or less", g.name);
+            if view.header.is_sparse {
+                let body = view.header.body_start() * 8;
+                assert!(damaged(&|bytes| bytes[30] = 1).contains("length"), "{}: more bits", g.name);
+                assert!(damaged(&|bytes| bytes[23] = 255).contains("length"), "{}: more registers", g.name);
+                assert!(damaged(&|bytes| bytes[body..body + 4].fill(255)).contains("beyond"), "{}: a bit", g.name);
+            }
+        }
+    }
+}
+
 /// Which form a filter has depends on its members alone, and no answer on the form.
 #[test]
 fn a_list_becomes_words_without_changing_an_answer() {

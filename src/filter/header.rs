@@ -270,6 +270,23 @@ impl<'a> View<'a> {
         &bytes_of(self.words)[FIXED..FIXED + self.header.params_len]
     }
 
+    /// Checks what merging relies on besides: all of it is there, and a list does not go beyond the words.
+    pub fn check(&self, params: &Params) -> Result<()> {
+        let header = &self.header;
+        if self.words.len() != header.image_words(params) || header.has_centre != (params.centre() != 0) {
+            return Err(corrupt("its length does not fit its parameters"));
+        }
+        self.check_list(params)
+    }
+
+    /// Checks that a list, of which all is there, does not go beyond the words.
+    pub fn check_list(&self, params: &Params) -> Result<()> {
+        match self.list().places().all(|place| place / 64 < params.body_words()) {
+            true => Ok(()),
+            false => Err(corrupt("its bits are beyond the end")),
+        }
+    }
+
     /// The member sketch.
     pub fn sketch(&self) -> [u64; sketch::WORDS] {
         let start = self.header.words();

@@ -17,6 +17,7 @@ use std::cell::Cell;
 fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
     engines::with(filter, filter.words.len(), vector, |engine| {
         if !filter.header.has_body || filter.header.is_sparse {
+            filter.check_list(&engine.params)?;
             let grown = engine.grown(filter, vector, image::allocate)?;
             return Ok(image::datum(grown.map_or(filter.words, |image| image)));
         }
@@ -143,6 +144,9 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     if ours.stored() != theirs.stored() || a.dims != b.dims {
         check_alike(&params, a.dims, &header::decode_params(theirs.stored())?, b.dims)?;
     }
+    // Pages can be damaged.
+    ours.check(&params)?;
+    theirs.check(&params)?;
     if !b.has_body {
         return Ok(image::datum(if a.has_body || a.dims != 0 { ours.words } else { theirs.words }));
     }

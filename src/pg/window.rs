@@ -165,7 +165,10 @@ fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool
                 partition.check(&prototype)?;
                 partition
             }
-            None => start(kept, engine, &prototype),
+            None => {
+                prototype.check_list(&engine.params)?;
+                start(kept, engine, &prototype)
+            }
         };
         let counters = &mut partition.counters;
         match partition.words.form() {

@@ -19,6 +19,10 @@ INSERT INTO golden (f) VALUES
   (dsbf_new(metric => 'l2', dims => 65536, tables => 255, hashes => 1, capacity => 1000, near => 1)),
   (dsbf_new(metric => 'jaccard', tables => 255, hashes => 64, capacity => 10, near => 1e-300, far => 1)),
   (ilbf_new(dims => 24, near => 1e305, capacity => 2)), (ilbf_new(dims => 24, near => 1e-300, capacity => 2));
+-- So many members that they are no lists, as most of the golden files are once they were read.
+INSERT INTO golden (f)
+  SELECT lsbf_agg(('x' || md5(id::text))::bit(24), p) FROM generate_series(1, 40) AS id, (VALUES
+    (dsbf_new(dims => 24, capacity => 20, near => 0.05, far => 0.4)), (lsbf_new(metric => 'hamming', dims => 24, capacity => 20, near => 0.05))) AS t(p) GROUP BY p;
 -- Declared immutable, so that the planner sees a constant, as it does with a literal.
 CREATE FUNCTION filter(n int) RETURNS lsbf IMMUTABLE LANGUAGE sql AS 'SELECT f FROM golden WHERE id = n';
 CREATE TABLE data (id int, v real[], b bit(24), t text, s int[], n numeric[], "odd ""name" float8[]);

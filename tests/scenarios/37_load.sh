@@ -91,6 +91,7 @@ wait "$pgbench" || status=$?
 assert_eq "pgbench ended without an error" "$status:$(grep -i "error\|abort" "$WORK/pgbench" || true)" "0:"
 assert_eq "the server's log has no error" "$(grep "ERROR\|FATAL\|PANIC\|terminated by" "$(server_dir main)/log" | head -5)" ""
 assert_eq "all connections took part" "$connections" "$clients"
+assert_at_most "their memory was read again, later" 1 "$late"
 done=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' "$WORK/pgbench")
 assert_at_most "memory stays flat: $early kB of $connections backends early, $late kB late, $done transactions" "$late" "$((early + early / 10 + 100 * connections))"
 

@@ -7,6 +7,7 @@ pub mod filter;
 pub mod hash;
 pub mod limits;
 pub mod memory;
+pub mod pause;
 pub mod prefetch;
 pub mod theory;
 pub mod vector;

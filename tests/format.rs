@@ -91,7 +91,7 @@ fn unfolded(params: &Params, filter: &Owned) -> Vec<u64> {
     let header = header::Header::empty(view.stored().len(), view.header.dims, view.header.has_centre, true);
     let mut image = vec![0; header.image_words(params)];
     header::write_front(&mut image, &header, view.stored(), &view.centre().unwrap());
-    merge(params, &mut image, &view, |_| {});
+    merge(params, &mut image, &view, |_| {}).unwrap();
     image
 }
 

@@ -288,13 +288,12 @@ impl<'a> View<'a> {
     }
 
     /// The member sketch.
-    pub fn sketch(&self) -> [u64; sketch::WORDS] {
-        let start = self.header.words();
+    pub fn sketch(&self) -> Result<[u64; sketch::WORDS]> {
+        let out_of_range = || corrupt("the member sketch is out of range");
         match (self.header.has_body, self.header.is_sparse) {
-            (false, _) => [0; sketch::WORDS],
-            (true, false) => *self.words[start..].first_chunk().expect("a body comes with a sketch"),
-            // Pages can be damaged.
-            (true, true) => sketch::unlisted(self.registers()).unwrap_or([0; sketch::WORDS]),
+            (false, _) => Ok([0; sketch::WORDS]),
+            (true, false) => self.words[self.header.words()..].first_chunk().copied().ok_or_else(out_of_range),
+            (true, true) => sketch::unlisted(self.registers()).ok_or_else(out_of_range),
         }
     }
 
@@ -388,7 +387,7 @@ where
     check_image(&image)?;
     let view = View::new(&image)?;
     let params = decode_params(view.stored())?;
-    Ok(sparse::folded(&params, &view, &view.centre()?, allocate).unwrap_or(image))
+    Ok(sparse::folded(&params, &view, &view.centre()?, allocate)?.unwrap_or(image))
 }
 
 /// Checks what can be checked from the first bytes of a payload, and says how many words the image must have. Nothing
@@ -433,7 +432,7 @@ pub fn check_image(image: &[u64]) -> Result<()> {
     if header.is_sparse {
         return sparse::check(&params, &view).map_err(corrupt);
     }
-    if !sketch::is_valid(&view.sketch()) {
+    if !sketch::is_valid(&view.sketch()?) {
         return Err(corrupt("the member sketch is out of range"));
     }
     let body = &image[header.body_start()..];

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::hash::mix::{mix, reduce};
 use crate::hash::{Buckets, floor};
 use crate::limits;
+use crate::pause::pause;
 
 const MAX_WORDS: usize = limits::MAX_SLOTS as usize / 64;
 /// Bits of a counter: up to 255 tables.
@@ -174,7 +175,11 @@ fn agreeing<const USED: usize>(params: &Params, body: &(impl Body + ?Sized), scr
     }
     let Scratch { windows, planes, above, equal } = scratch;
     let kept = planes.as_flattened_mut().as_chunks_mut::<USED>().0[..words].iter_mut().enumerate();
-    kept.for_each(|(word, planes)| *planes = tally(params, body, windows, word));
+    kept.for_each(|(word, planes)| {
+        // Wide windows of many words take seconds.
+        pause();
+        *planes = tally(params, body, windows, word);
+    });
     above[..words].fill(0);
     equal[..words].fill(!0);
     let planes = &planes.as_flattened().as_chunks::<USED>().0[..words];

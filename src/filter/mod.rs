@@ -159,7 +159,7 @@ impl Engine {
         body.new.clear();
         let (id, counters) = self.write(Counters::of(&filter.header), &mut body, &vector);
         self.new = body.new;
-        let mut sketch = filter.sketch();
+        let mut sketch = filter.sketch()?;
         if !sketch::add(&mut sketch, id) && self.new.is_empty() {
             return Ok(None);
         }
@@ -462,13 +462,15 @@ impl Facts {
         };
         if header.has_body {
             let verify_ones = if facts.params.verify_bits == 0 { 0 } else { verify_ones(&facts.params)? };
-            facts.members = sketch::estimate(&front.sketch());
+            facts.members = sketch::estimate(&front.sketch()?);
             facts.fill = (header.ones - verify_ones) as f64 / facts.params.bits as f64;
             facts.verify_fill = verify_ones as f64 / facts.params.verify_bits.max(1) as f64;
         }
         Ok(facts)
     }
 }
+
+const VALID: &str = "an image inside is valid";
 
 /// A filter that owns its memory: for tests, experiments and everything that happens without PostgreSQL.
 #[derive(Debug, Clone, PartialEq)]
@@ -514,17 +516,17 @@ impl Owned {
             (_, Header { has_body: false, .. }) => {}
             (Header { has_body: false, .. }, _) => self.image.clone_from(&other.image),
             (Header { is_sparse: true, .. }, Header { is_sparse: true, .. }) => {
-                let centre = ours.centre().expect("an image inside is valid");
-                if let Some(image) = sparse::union(params, (&ours, &theirs), &centre, zeroed) {
+                let centre = ours.centre().expect(VALID);
+                if let Some(image) = sparse::union(params, (&ours, &theirs), &centre, zeroed).expect(VALID) {
                     self.image = image;
                 }
             }
             (Header { is_sparse: true, .. }, _) => {
                 let mut image = other.image.clone();
-                merge(params, &mut image, &ours, |_| {});
+                merge(params, &mut image, &ours, |_| {}).expect(VALID);
                 self.image = image;
             }
-            _ => merge(params, &mut self.image, &theirs, |_| {}),
+            _ => merge(params, &mut self.image, &theirs, |_| {}).expect(VALID),
         }
     }
 }
@@ -535,10 +537,10 @@ fn zeroed(words: usize) -> Vec<u64> {
 
 /// Merges a filter with members into an image with bit words that hashes alike. `pause` is called now and then, for
 /// interrupts.
-pub fn merge(params: &Params, image: &mut [u64], other: &View, mut pause: impl FnMut(usize)) {
+pub fn merge(params: &Params, image: &mut [u64], other: &View, mut pause: impl FnMut(usize)) -> Result<()> {
     let header = header::header_of(image);
     let (front, body) = image.split_at_mut(header.body_start());
-    sketch::merge(&mut front[header.words()..], &other.sketch());
+    sketch::merge(&mut front[header.words()..], &other.sketch()?);
     let mut counters = Counters::default();
     match other.body() {
         Bits::Words(words) => {
@@ -557,6 +559,7 @@ pub fn merge(params: &Params, image: &mut [u64], other: &View, mut pause: impl F
         }
     }
     header::set_counters(image, counters.ones, counters.squares);
+    Ok(())
 }
 
 /// Whether vectors of this filter have dims that must be known before hashing.

@@ -34,6 +34,11 @@ pub fn listed(words: &[u64; WORDS]) -> impl Iterator<Item = u16> {
     ranks.filter(|&(_, rank)| rank > 0).map(|(register, rank)| (register as u16) << RANK_BITS | u16::from(rank))
 }
 
+/// How many registers are set.
+pub fn count(words: &[u64; WORDS]) -> u32 {
+    words.iter().map(|word| word.to_ne_bytes().iter().filter(|&&rank| rank > 0).count() as u32).sum()
+}
+
 /// The sketch of listed registers; none where they are not in order or out of range.
 pub fn unlisted(list: impl Iterator<Item = u16>) -> Option<[u64; WORDS]> {
     let (mut words, mut next) = ([0; WORDS], 0);

@@ -8,6 +8,7 @@ use super::bits::{Body, BodyMut};
 use super::header::{Header, View, bytes_of_mut, write_front};
 use super::params::{Kind, Params};
 use super::{Counters, ilbf, sketch};
+use crate::error::Result;
 use std::ops::DerefMut;
 
 /// Bits a list may have: a new member moves all of it, which should take no longer than hashing some members does.
@@ -126,7 +127,7 @@ impl Content<'_> {
         M: DerefMut<Target = [u64]>,
     {
         let Counters { ones, squares } = self.counters;
-        let registers = sketch::listed(&self.sketch).count() as u32;
+        let registers = sketch::count(&self.sketch);
         let is_sparse = is_sparse(params, registers, ones);
         let header = Header {
             has_body: true,
@@ -185,22 +186,22 @@ pub fn union<M>(
     (ours, theirs): (&View, &View),
     centre: &[f32],
     allocate: impl FnOnce(usize) -> M,
-) -> Option<M>
+) -> Result<Option<M>>
 where
     M: DerefMut<Target = [u64]>,
 {
-    let mut sketch = ours.sketch();
-    sketch::merge(&mut sketch, &theirs.sketch());
+    let mut sketch = ours.sketch()?;
+    sketch::merge(&mut sketch, &theirs.sketch()?);
     let mut body = Growing { list: ours.list(), new: Vec::new() };
     let mut counters = Counters::of(&ours.header);
     for place in theirs.list().places() {
         counters.add(set(params, place, &mut body));
     }
-    if body.new.is_empty() && sketch == ours.sketch() {
-        return None;
+    if body.new.is_empty() && sketch == ours.sketch()? {
+        return Ok(None);
     }
     let front = Front { stored: ours.stored(), dims: ours.header.dims, centre };
-    Some(Content { counters, sketch, list: body.list, new: &body.new }.write(params, front, allocate))
+    Ok(Some(Content { counters, sketch, list: body.list, new: &body.new }.write(params, front, allocate)))
 }
 
 /// Sets a bit; whether it was new, and by how much the squares grew.
@@ -210,14 +211,14 @@ pub fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Coun
 }
 
 /// A filter of words as a list, where it has to be one.
-pub fn folded<M>(params: &Params, filter: &View, centre: &[f32], allocate: impl FnOnce(usize) -> M) -> Option<M>
+pub fn folded<M>(params: &Params, filter: &View, centre: &[f32], allocate: impl FnOnce(usize) -> M) -> Result<Option<M>>
 where
     M: DerefMut<Target = [u64]>,
 {
-    let (header, sketch) = (&filter.header, filter.sketch());
-    let registers = sketch::listed(&sketch).count() as u32;
+    let (header, sketch) = (&filter.header, filter.sketch()?);
+    let registers = sketch::count(&sketch);
     if !header.has_body || header.is_sparse || !is_sparse(params, registers, header.ones) {
-        return None;
+        return Ok(None);
     }
     let mut places = Vec::with_capacity(header.ones as usize);
     for (at, &word) in filter.words[header.body_start()..].iter().enumerate() {
@@ -229,7 +230,7 @@ where
     }
     let front = Front { stored: filter.stored(), dims: header.dims, centre };
     let content = Content { counters: Counters::of(header), sketch, list: filter.list(), new: &places };
-    Some(content.write(params, front, allocate))
+    Ok(Some(content.write(params, front, allocate)))
 }
 
 /// Whether something lies behind so many entries of a list, in the word that has the last one.
@@ -239,7 +240,7 @@ fn has_rest(words: &[u64], count: u64, in_word: u64) -> bool {
 }
 
 /// Why a list is not valid, if it is not. All of its bytes are there.
-pub fn check(params: &Params, filter: &View) -> Result<(), &'static str> {
+pub fn check(params: &Params, filter: &View) -> std::result::Result<(), &'static str> {
     let header = &filter.header;
     if header.ones == 0 {
         return Err("it has members but no bits set");

@@ -16,15 +16,21 @@ use std::cell::Cell;
 /// A filter with one more member: a new one, or itself where nothing changes.
 fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
     engines::with(filter, filter.words.len(), vector, |engine| {
+        // Pages can be damaged.
+        filter.check_list(&engine.params)?;
         if !filter.header.has_body || filter.header.is_sparse {
-            filter.check_list(&engine.params)?;
-            let grown = engine.grown(filter, vector, image::allocate)?;
-            return Ok(image::datum(grown.map_or(filter.words, |image| image)));
+            return grown(engine, filter, vector);
         }
         let image = image::copy(filter.words);
         engine.add_in(&filter.header, image, vector)?;
         Ok(image::datum(image))
     })
+}
+
+/// The same for a list of bits, or no members.
+fn grown(engine: &mut Engine, filter: &View, vector: &Vector) -> Result<Datum> {
+    let grown = engine.grown(filter, vector, image::allocate)?;
+    Ok(image::datum(grown.map_or(filter.words, |image| image)))
 }
 
 fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
@@ -59,7 +65,7 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     let filter = View { header, words: image };
     check_prototype(&filter, &prototype)?;
     if header.is_sparse {
-        let grown = with_member(&filter, &vector)?;
+        let grown = engines::with(&filter, image.len(), &vector, |engine| grown(engine, &filter, &vector))?;
         if grown != state {
             CONTAINED.set([(0, 0); CHECKED]);
         }
@@ -157,20 +163,20 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
         pgrx::check_for_interrupts!();
     };
     if a.is_sparse && b.is_sparse {
-        let union = sparse::union(&params, (&ours, &theirs), &ours.centre()?, image::allocate);
+        let union = sparse::union(&params, (&ours, &theirs), &ours.centre()?, image::allocate)?;
         return Ok(image::datum(union.map_or(ours.words, |image| image)));
     }
     // A list goes into the words.
     if a.is_sparse {
         let image = image::copy(theirs.words);
-        merge(&params, image, &ours, pause);
+        merge(&params, image, &ours, pause)?;
         return Ok(image::datum(image));
     }
     let image = match state {
         Some(image) => image,
         None => image::copy(ours.words),
     };
-    merge(&params, image, &theirs, pause);
+    merge(&params, image, &theirs, pause)?;
     Ok(image::datum(image))
 }
 pg_function!(lsbf_union, lsbf_union);

@@ -6,7 +6,7 @@ use super::input::float4s;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Kind, Metric, Params};
-use crate::theory::choose::PAUSE;
+use crate::pause::PAUSE;
 use crate::theory::design::{Spec, parameters};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;

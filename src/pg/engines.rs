@@ -1,5 +1,6 @@
 //! Engines kept per backend: a filter's functions are expanded once, whatever calls them.
 
+use super::construct::can_be_interrupted;
 use crate::error::{Code, Error, Result};
 use crate::filter::header::{self, Header, View};
 use crate::filter::{Engine, needs_dims};
@@ -49,6 +50,7 @@ fn find<'a>(
         Some(at) if at + 1 == engines.len() => {}
         Some(at) => engines[at..].rotate_left(1),
         None => {
+            can_be_interrupted();
             engines.push(Engine::centred(header::decode_params(stored)?, dims, front.centre()?)?);
             shrink(engines);
         }

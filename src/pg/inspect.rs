@@ -52,7 +52,7 @@ pg_function!(lsbf_kind, |call| {
 });
 pg_function!(lsbf_members, |call| {
     let (front, _) = stored::front(call.required(0))?;
-    Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()) } else { 0 }))
+    Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()?) } else { 0 }))
 });
 pg_function!(lsbf_fpr, |call| {
     let facts = facts(call, 0)?;
@@ -102,9 +102,10 @@ pg_function!(lsbf_overlap, |call| {
     if !a.header.has_body || !b.header.has_body {
         return Ok(float8(0.0));
     }
-    let mut union = a.sketch();
-    sketch::merge(&mut union, &b.sketch());
-    let [a, b, union] = [a.sketch(), b.sketch(), union].map(|sketch| sketch::estimate(&sketch) as f64);
+    let (a, b) = (a.sketch()?, b.sketch()?);
+    let mut union = a;
+    sketch::merge(&mut union, &b);
+    let [a, b, union] = [a, b, union].map(|sketch| sketch::estimate(&sketch) as f64);
     Ok(float8(bloom::overlap(a, b, union)))
 });
 

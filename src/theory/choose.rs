@@ -12,20 +12,11 @@ use crate::filter::header;
 use crate::filter::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
 use crate::limits;
 use crate::memory;
+use crate::pause::pause;
 use std::borrow::Cow;
-use std::sync::OnceLock;
-
-/// Called between steps of a choice, which may take seconds: whoever can be interrupted sets it.
-pub static PAUSE: OnceLock<fn()> = OnceLock::new();
 
 /// Bytes that a choice takes for its curves, about.
 const WORK: usize = 32 << 20;
-
-pub(super) fn pause() {
-    if let Some(pause) = PAUSE.get() {
-        pause();
-    }
-}
 
 /// What matters most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,8 +1,9 @@
 //! How likely it is that the tables of a filter hit, for rows as a sample has them, and the rates that follow.
 
-use super::choose::{Case, Wish, pause};
+use super::choose::{Case, Wish};
 use super::probing::{self, Curve, Shape};
 use crate::filter::params::{Family, Metric, Params};
+use crate::pause::pause;
 use std::rc::Rc;
 
 /// How many times as far as far a row is that counts as a little nearer, and one that counts as well beyond.

@@ -20,7 +20,7 @@ demo-distributed: ## three private servers, a similarity join between them, and 
 test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." runs some of tests/sql and tests/scenarios
 	@scripts/test.sh
 
-test-faults: ## what takes long: ten minutes of load, many crashes, pg_upgrade; TESTS="name ..." of tests/faults, LOAD_SECONDS=, ROUNDS=
+test-faults: ## what takes long: ten minutes of load, many crashes, pg_upgrade, changed values, random calls; TESTS="name ..." of tests/faults, LOAD_SECONDS=, ROUNDS=
 	@scripts/fault-tests.sh $(TESTS)
 
 accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some

@@ -15,18 +15,32 @@ ensure_clang
   die "$PG_CONFIG is not the server of a Debian package: give PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
 private_tree
 
+# notice CRATE VERSION LICENCE: its text; MIT's with the authors where a crate has the name of it only
+notice() {
+  local home file
+  for home in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$1-$2"; do
+    printf '\n\n---- pg_lsbf.so contains %s %s: %s\n' "$1" "$2" "$3"
+    for file in "$home"/{LICENSE-MIT,LICENSE,COPYING}*; do
+      if [[ -f $file ]]; then
+        cat "$file"
+        return
+      fi
+    done
+    [[ $3 == *MIT* && -f $home/Cargo.toml ]] || die "there is no licence text of $1 $2 ($3)"
+    sed -n '/^authors = \[/,/\]/p' "$home/Cargo.toml"
+    cat scripts/licences/MIT.txt
+    return
+  done
+}
+
 # notices: the licence, and those of the crates that are linked, which ask for it
 notices() {
-  local crate version licence file
+  local crate version licence
   cat LICENSE
-  cargo tree --edges normal --no-default-features --features "$PG_FEATURE" --prefix none --format '{p}|{l}' | sed 's/ (.*)|/|/' | sort -u |
-    while IFS='| ' read -r crate version licence; do
-      [[ $crate != pg_lsbf ]] || continue
-      printf '\n\n---- pg_lsbf.so contains %s %s: %s\n' "$crate" "${version#v}" "$licence"
-      for file in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$crate-${version#v}"/{LICENSE-MIT,LICENSE,LICENSE.md,LICENSE.txt,COPYING}*; do
-        [[ ! -f $file ]] || { cat "$file" && break; }
-      done
-    done
+  cargo tree --locked --edges normal,no-proc-macro --no-dedupe --no-default-features --features "$PG_FEATURE" --prefix none --format '{p}|{l}' |
+    sed 's/ (.*)|/|/' | sort -u | while IFS='| ' read -r crate version licence; do
+    [[ $crate == pg_lsbf ]] || notice "$crate" "${version#v}" "$licence"
+  done
 }
 
 name=postgresql-$PG_MAJOR-lsbf
@@ -38,7 +52,9 @@ DESTDIR=$root scripts/install.sh
 
 # The oldest C library that has all that is called.
 glibc=$(objdump -T "$root$("$PG_CONFIG" --pkglibdir)/pg_lsbf.so" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
-install -D -m 644 README.md "$docs/README.md"
+mkdir -p "$docs/demo"
+cp README.md CONTRIBUTING.md CHANGELOG.md LICENSE "$docs/"
+cp demo/README.md "$docs/demo/"
 cp -R docs "$docs/docs"
 find "$docs" -type d -exec chmod 755 {} + -o -type f -exec chmod 644 {} +
 notices >"$docs/copyright"

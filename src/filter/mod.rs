@@ -442,6 +442,7 @@ impl Facts {
     /// Reads an image.
     pub fn of(image: &[u64]) -> Result<Facts> {
         let image = View::new(image)?;
+        image.check(&header::decode_params(image.stored())?)?;
         Facts::of_front(&image, image.words.len(), |params| Ok(image.verify_ones(params)))
     }
 
@@ -463,7 +464,7 @@ impl Facts {
         if header.has_body {
             let verify_ones = if facts.params.verify_bits == 0 { 0 } else { verify_ones(&facts.params)? };
             facts.members = sketch::estimate(&front.sketch()?);
-            facts.fill = (header.ones - verify_ones) as f64 / facts.params.bits as f64;
+            facts.fill = header.ones.saturating_sub(verify_ones) as f64 / facts.params.bits as f64;
             facts.verify_fill = verify_ones as f64 / facts.params.verify_bits.max(1) as f64;
         }
         Ok(facts)

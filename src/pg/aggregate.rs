@@ -100,7 +100,7 @@ thread_local! {
 fn check_prototype(state: &View, prototype: &View) -> Result<()> {
     let (ours, theirs) = (&state.header, &prototype.header);
     let alike = state.stored() == prototype.stored() && (theirs.dims == 0 || theirs.dims == ours.dims);
-    if alike && (!theirs.has_body || contained(state, prototype)) {
+    if alike && (!theirs.has_body || contained(state, prototype)?) {
         return Ok(());
     }
     let detail = check_alike(&params(state)?, ours.dims, &params(prototype)?, theirs.dims);
@@ -114,14 +114,17 @@ fn params(filter: &View) -> Result<Params> {
 }
 
 /// Whether a state has all the bits of a prototype. Header and member sketch stand for the prototype's content.
-fn contained(state: &View, prototype: &View) -> bool {
-    let start = &header::payload(prototype.words)[..prototype.header.body_start() * 8 - header::RESERVED];
+fn contained(state: &View, prototype: &View) -> Result<bool> {
+    let start = header::payload(prototype.words).get(..prototype.header.body_start() * 8 - header::RESERVED);
+    let start = start.ok_or_else(stored::damaged)?;
     let key = (state.words.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
     let slot = (key.0 / 64) % CHECKED;
     let mut checked = CONTAINED.get();
     if checked[slot] == key {
-        return true;
+        return Ok(true);
     }
+    // Pages can be damaged.
+    prototype.check(&params(prototype)?)?;
     let all = match (prototype.body(), state.body()) {
         (Bits::Words(theirs), Bits::Words(ours)) => theirs.iter().zip(ours).all(|(theirs, ours)| theirs & !ours == 0),
         (Bits::List(theirs), Bits::Words(ours)) => theirs.places().all(|at| bits::get(ours, at)),
@@ -133,7 +136,7 @@ fn contained(state: &View, prototype: &View) -> bool {
         checked[slot] = key;
         CONTAINED.set(checked);
     }
-    all
+    Ok(all)
 }
 
 /// The union of two filters; in an aggregate, the first is changed in place.

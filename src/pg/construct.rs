@@ -68,7 +68,7 @@ pub fn prototype(params: &Params, dims: u32, centre: &[f32]) -> Datum {
     image::datum(image::empty(params, &header::encode_params(params), dims, centre))
 }
 
-/// Choosing parameters can be cancelled.
+/// Work of the core that takes long can be cancelled from now on.
 pub fn can_be_interrupted() {
     PAUSE.get_or_init(|| {
         || {

@@ -182,7 +182,7 @@ pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
     // SAFETY: the record belongs to this call.
     let (memory, context) = unsafe { recall(lookup, toast) };
     if !is_compressed(&toast) && !memory.is_worth_keeping() {
-        let front = front_of(datum)?;
+        let front = front_of(datum, &toast)?;
         // A list is read whole: it is large for its centre only.
         if !front.header.is_sparse {
             memory.entries[memory.last].fetched += 1;
@@ -226,7 +226,7 @@ unsafe fn recall<'a>(
 /// The words before the bits, and the number of all words: read without the rest where that is possible.
 pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
     let (front, words) = match toast_pointer(datum) {
-        Some(toast) if !is_compressed(&toast) => (front_of(datum)?, toast.va_rawsize as usize / 8),
+        Some(toast) if !is_compressed(&toast) => (front_of(datum, &toast)?, toast.va_rawsize as usize / 8),
         _ => image::read(datum).map(|view| (view, view.words.len()))?,
     };
     // Pages can be damaged.
@@ -236,9 +236,12 @@ pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
     Ok((front, words))
 }
 
-fn front_of<'a>(datum: Datum) -> Result<View<'a>> {
+fn front_of<'a>(datum: Datum, toast: &pg_sys::varatt_external) -> Result<View<'a>> {
     let front = first_bytes(datum, FRONT)?;
     let needed = front.header.body_start() * 8;
+    if needed > toast.va_rawsize as usize {
+        return Err(damaged());
+    }
     // A centre lies before the bits, too.
     if needed > FRONT { first_bytes(datum, needed) } else { Ok(front) }
 }

@@ -9,6 +9,7 @@ use super::{LAMBDA, balance, binomial, collision};
 use crate::filter::Facts;
 use crate::filter::params::Params;
 use crate::hash::rng::Stream;
+use crate::pause::pause;
 
 /// Draws of the k loads that a predicted rate is based on.
 const RATE_DRAWS: u32 = 256;
@@ -113,6 +114,7 @@ pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64
     let mut rates = vec![0.0; params.tables as usize + 1];
     let mut fills = vec![0.0; params.tables as usize];
     for _ in 0..draws {
+        pause();
         loads.draw(&mut fills);
         let mut tail = 0.0;
         for (votes, p) in binomial::poisson_binomial(&fills).into_iter().enumerate().rev() {
@@ -134,6 +136,7 @@ fn given_hits(params: &Params, fill: f64, theta: f64, votes: &[u32], draws: u32)
     let ways: Vec<f64> = (0..=params.bloom_hashes).map(|n| binomial::choose(params.bloom_hashes, n)).collect();
     let (share, mut law, mut own) = (1.0 / f64::from(draws), Vec::new(), Vec::new());
     for _ in 0..draws {
+        pause();
         loads.draw(&mut fills);
         tails(&binomial::poisson_binomial(&fills), &mut own);
         let others: Vec<Vec<f64>> = votes.iter().map(|&v| other_slots(params, own[v as usize])).collect();

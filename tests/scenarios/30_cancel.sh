@@ -56,6 +56,7 @@ stops "lsbf_union_agg" "SELECT pg_column_size(lsbf_union_agg(f)) FROM large, gen
 stops "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', near => 20)"
 stops "lsbf_curve" "SELECT count(*) FROM ilbf, lsbf_curve(f, points => 10000)"
 stops "asking large filters" "SELECT count(*) FROM vectors, large, generate_series(1, 10000) n WHERE approx_member(f, v, 1 + n / 1e6)"
-stops "one wide question" "SELECT approx_votes(lsbf_add(ilbf_new(dims => 3, capacity => 100000, near => 0.1, slots => 4096, blooms => 1000000, tables => 255,
-  bloom_hashes => 31), '{1,2,3}'::real[]), '{1,2,3}'::real[], 10000)"
+wide="lsbf_add(ilbf_new(dims => 3, capacity => 100000, near => 0.1, slots => 4096, blooms => 1000000, tables => 255, bloom_hashes => 31), '{1,2,3}'::real[])"
+stops "one wide question" "SELECT approx_votes($wide, '{1,2,3}'::real[], 10000)"
+stops "its threshold" "SELECT approx_member($wide, '{1,2,3}'::real[], 10000)"
 stops "lsbf_seen" "SELECT count(*) FROM (SELECT lsbf_seen(v, $proto) OVER () AS seen FROM vectors, generate_series(1, 10000)) s WHERE seen"

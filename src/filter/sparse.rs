@@ -11,7 +11,8 @@ use super::{Counters, ilbf, sketch};
 use crate::error::Result;
 use std::ops::DerefMut;
 
-/// Bits a list may have: a new member moves all of it, which should take no longer than hashing some members does.
+/// Bits a list may have, 64 kB of them: a new member copies all of it, which costs more than hashing it does, but a group of
+/// some hundred members then takes that and not the megabytes of its capacity.
 const MOST: u64 = 1 << 14;
 
 /// Words that so many listed registers of the sketch take.

@@ -38,3 +38,12 @@ UPDATE stored SET f = coalesce((SELECT lsbf_agg(v, stored.f) FROM v WHERE i > 10
 SELECT stored.f = whole.f AS updated FROM stored, whole;
 UPDATE stored SET f = coalesce((SELECT lsbf_agg(v, stored.f) FROM v WHERE i > 1000), f);
 SELECT stored.f = whole.f AS nothing_new FROM stored, whole;
+-- Members of a prototype are looked for in the state, whether these are lists of few members or words.
+CREATE TABLE forms AS SELECT n, lsbf_agg(ARRAY[i, n * i, i - n, 1]::real[], lsbf_new(dims => 4, capacity => 100, near => 0.1)) AS f
+  FROM (VALUES (1, 2), (2, 2), (3, 90)) t (n, members), generate_series(1, members) i GROUP BY n;
+SELECT n, pg_column_size(f) < 600 AS is_list FROM forms ORDER BY n;
+SELECT a.n AS first, b.n AS second, expect_error(format('SELECT lsbf_agg(ARRAY[i, 2, 3, 4]::real[], CASE i WHEN 1 THEN %L::lsbf ELSE %L::lsbf END) FROM generate_series(1, 2) i', a.f, b.f)) AS error
+  FROM forms a, forms b ORDER BY 1, 2;
+-- What the first prototype brought along may be named by the second.
+SELECT a.n AS part, expect_error(format('SELECT lsbf_agg(ARRAY[i, 2, 3, 4]::real[], CASE i WHEN 1 THEN %L::lsbf ELSE %L::lsbf END) FROM generate_series(1, 2) i', a.f | b.f, a.f)) AS error
+  FROM forms a, forms b WHERE b.n = 3 ORDER BY 1;

@@ -267,6 +267,10 @@ CREATE FUNCTION lsbf_explain(lsbf) RETURNS text
 CREATE FUNCTION lsbf_overlap(lsbf, lsbf) RETURNS double precision
     AS 'MODULE_PATHNAME', 'lsbf_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 
+CREATE FUNCTION lsbf_cache(OUT kind text, OUT entries bigint, OUT bytes bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'lsbf_cache' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
+
+COMMENT ON FUNCTION lsbf_cache() IS 'memory that this session keeps for stored filters and for hash functions';
 COMMENT ON FUNCTION lsbf_info(lsbf) IS 'kind, metric, parameters, members, fill, size and predicted rates';
 COMMENT ON FUNCTION lsbf_kind(lsbf) IS 'dsbf, lsbf or ilbf';
 COMMENT ON FUNCTION lsbf_members(lsbf) IS 'estimated number of distinct members (standard error 3.3 %)';

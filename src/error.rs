@@ -19,6 +19,12 @@ pub enum Code {
     NoTable,
     /// 42703: a table has no such column.
     NoColumn,
+    /// 22021: bytes that are no text.
+    Encoding,
+    /// 42P13: an SQL function was declared with types that its code does not read.
+    Declaration,
+    /// 55006: a table was changed while it was looked at.
+    Changed,
 }
 
 /// What went wrong, and what would work where that is known.

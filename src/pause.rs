@@ -1,13 +1,19 @@
-//! Work that may take seconds lets others in now and then.
+//! Work that may take seconds checks for interrupts in between.
 
 use std::sync::OnceLock;
 
-/// What is called then: whoever can be interrupted sets it.
-pub static PAUSE: OnceLock<fn()> = OnceLock::new();
+/// What checks for them; nothing where there is no server.
+static CHECK: OnceLock<fn()> = OnceLock::new();
+
+/// Sets what checks for interrupts. It unwinds where there is one.
+pub fn set(check: fn()) {
+    CHECK.get_or_init(|| check);
+}
 
 /// Called between steps.
+#[inline]
 pub fn pause() {
-    if let Some(pause) = PAUSE.get() {
-        pause();
+    if let Some(check) = CHECK.get() {
+        check();
     }
 }

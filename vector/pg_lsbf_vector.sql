@@ -1,115 +1,159 @@
 -- pg_lsbf_vector: the functions of pg_lsbf for the types of pgvector, read in place.
 \echo Use "CREATE EXTENSION pg_lsbf_vector" to load this file. \quit
 
--- Whoever may create objects in this schema could have put other types of these names in the way: the functions below
--- would read their values as vectors.
-DO $$
+-- This script runs as a superuser among objects that others may have made. Nothing is looked up on the search_path: names are
+-- qualified with the schemas of pg_lsbf (%1$I below), pgvector (%2$I) and this extension (%3$I). What PostgreSQL has for that
+-- itself begins with version 16, and refuses some names of schemas.
+DO $do$
 DECLARE
-    wrong text;
-BEGIN
-    SELECT type INTO wrong
-      FROM (VALUES ('lsbf', 'pg_lsbf'), ('vector', 'vector'), ('halfvec', 'vector'), ('sparsevec', 'vector')) AS n (type, owner)
-      WHERE NOT EXISTS (
-        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid OPERATOR(pg_catalog.=) d.refobjid
-          WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::regclass
-            AND d.objid OPERATOR(pg_catalog.=) pg_catalog.to_regtype(type)
-            AND d.deptype OPERATOR(pg_catalog.=) 'e'
-            AND e.extname OPERATOR(pg_catalog.=) owner);
-    IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION 'type "%" is missing or does not belong to its extension', wrong
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-            HINT = 'pg_lsbf_vector needs pgvector 0.7 or later, and a schema without other types of that name.';
-    END IF;
-END
-$$;
+    script pg_catalog.text := $script$
+-- queries
 
--- questions
+CREATE FUNCTION %3$I.approx_member(filter %1$I.lsbf, vec %2$I.vector, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'approx_member_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT %1$I.approx_member_support;
+CREATE FUNCTION %3$I.approx_member(filter %1$I.lsbf, vec %2$I.halfvec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'approx_member_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT %1$I.approx_member_support;
+CREATE FUNCTION %3$I.approx_member(filter %1$I.lsbf, vec %2$I.sparsevec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
+    AS 'MODULE_PATHNAME', 'approx_member_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT %1$I.approx_member_support;
+COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
 
-CREATE FUNCTION approx_member(filter lsbf, vec vector, theta double precision DEFAULT 1) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'approx_member_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
-CREATE FUNCTION approx_member(filter lsbf, vec halfvec, theta double precision DEFAULT 1) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'approx_member_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
-CREATE FUNCTION approx_member(filter lsbf, vec sparsevec, theta double precision DEFAULT 1) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'approx_member_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
-COMMENT ON FUNCTION approx_member(lsbf, vector, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, halfvec, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, sparsevec, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-
-CREATE FUNCTION approx_votes(filter lsbf, vec vector, theta double precision DEFAULT 1) RETURNS integer
+CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.vector, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.int4
     AS 'MODULE_PATHNAME', 'approx_votes_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-CREATE FUNCTION approx_votes(filter lsbf, vec halfvec, theta double precision DEFAULT 1) RETURNS integer
+CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.halfvec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.int4
     AS 'MODULE_PATHNAME', 'approx_votes_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-CREATE FUNCTION approx_votes(filter lsbf, vec sparsevec, theta double precision DEFAULT 1) RETURNS integer
+CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.sparsevec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.int4
     AS 'MODULE_PATHNAME', 'approx_votes_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION approx_votes(lsbf, vector, double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, halfvec, double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, sparsevec, double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'the number that approx_member compares with its threshold';
 
-CREATE FUNCTION approx_distance(filter lsbf, vec vector) RETURNS double precision
+CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.vector) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-CREATE FUNCTION approx_distance(filter lsbf, vec halfvec) RETURNS double precision
+CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.halfvec) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-CREATE FUNCTION approx_distance(filter lsbf, vec sparsevec) RETURNS double precision
+CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION approx_distance(lsbf, vector) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, halfvec) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, sparsevec) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.vector) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.halfvec) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.sparsevec) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
 
 -- building
 
-CREATE FUNCTION lsbf_add(filter lsbf, vec vector) RETURNS lsbf
+CREATE FUNCTION %3$I.lsbf_add(filter %1$I.lsbf, vec %2$I.vector) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lsbf_add(filter lsbf, vec halfvec) RETURNS lsbf
+CREATE FUNCTION %3$I.lsbf_add(filter %1$I.lsbf, vec %2$I.halfvec) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lsbf_add(filter lsbf, vec sparsevec) RETURNS lsbf
+CREATE FUNCTION %3$I.lsbf_add(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION lsbf_add(lsbf, vector) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, halfvec) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, sparsevec) IS 'the filter with one more member';
+COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.vector) IS 'the filter with one more member';
+COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.halfvec) IS 'the filter with one more member';
+COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.sparsevec) IS 'the filter with one more member';
 
 -- aggregates
 
-CREATE FUNCTION lsbf_agg_step(state lsbf, vec vector, prototype lsbf) RETURNS lsbf
+CREATE FUNCTION %3$I.lsbf_agg_step(state %1$I.lsbf, vec %2$I.vector, prototype %1$I.lsbf) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_agg_step_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION lsbf_agg_step(state lsbf, vec halfvec, prototype lsbf) RETURNS lsbf
+CREATE FUNCTION %3$I.lsbf_agg_step(state %1$I.lsbf, vec %2$I.halfvec, prototype %1$I.lsbf) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_agg_step_halfvec' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION lsbf_agg_step(state lsbf, vec sparsevec, prototype lsbf) RETURNS lsbf
+CREATE FUNCTION %3$I.lsbf_agg_step(state %1$I.lsbf, vec %2$I.sparsevec, prototype %1$I.lsbf) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_agg_step_sparsevec' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION lsbf_agg_step(lsbf, vector, lsbf) IS 'transition function of lsbf_agg';
-COMMENT ON FUNCTION lsbf_agg_step(lsbf, halfvec, lsbf) IS 'transition function of lsbf_agg';
-COMMENT ON FUNCTION lsbf_agg_step(lsbf, sparsevec, lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION %3$I.lsbf_agg_step(%1$I.lsbf, %2$I.vector, %1$I.lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION %3$I.lsbf_agg_step(%1$I.lsbf, %2$I.halfvec, %1$I.lsbf) IS 'transition function of lsbf_agg';
+COMMENT ON FUNCTION %3$I.lsbf_agg_step(%1$I.lsbf, %2$I.sparsevec, %1$I.lsbf) IS 'transition function of lsbf_agg';
 
-CREATE AGGREGATE lsbf_agg(vec vector, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.vector, prototype %1$I.lsbf) (
+    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
-CREATE AGGREGATE lsbf_agg(vec halfvec, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.halfvec, prototype %1$I.lsbf) (
+    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
-CREATE AGGREGATE lsbf_agg(vec sparsevec, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.sparsevec, prototype %1$I.lsbf) (
+    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE lsbf_agg(vector, lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(halfvec, lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(sparsevec, lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'a filter of all vectors, built as the prototype says';
 
 -- window functions
 
-CREATE FUNCTION lsbf_seen(vec vector, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.vector, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_seen_vector' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-CREATE FUNCTION lsbf_seen(vec halfvec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.halfvec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_seen_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-CREATE FUNCTION lsbf_seen(vec sparsevec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.sparsevec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_seen_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION lsbf_seen(vector, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(halfvec, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(sparsevec, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
 
-CREATE FUNCTION lsbf_first(vec vector, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+CREATE FUNCTION %3$I.lsbf_first(vec %2$I.vector, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_vector' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-CREATE FUNCTION lsbf_first(vec halfvec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+CREATE FUNCTION %3$I.lsbf_first(vec %2$I.halfvec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-CREATE FUNCTION lsbf_first(vec sparsevec, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
+CREATE FUNCTION %3$I.lsbf_first(vec %2$I.sparsevec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION lsbf_first(vector, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(halfvec, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(sparsevec, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+$script$;
+    here pg_catalog.oid;
+    wrong pg_catalog.text;
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_extension
+          WHERE extname OPERATOR(pg_catalog.=) 'vector'
+            AND pg_catalog.regexp_match(extversion, '^(\d+)\.(\d+)')::pg_catalog.int4[] OPERATOR(pg_catalog.>=) '{0,7}'::pg_catalog.int4[]) THEN
+        RAISE EXCEPTION 'pg_lsbf_vector needs pgvector 0.7 or later'
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Update it with ALTER EXTENSION vector UPDATE.';
+    END IF;
+
+    SELECT pg_catalog.format(script, b.nspname, v.nspname, h.nspname), e.oid
+      INTO script, here
+      FROM pg_catalog.pg_extension e
+        JOIN pg_catalog.pg_namespace h ON h.oid OPERATOR(pg_catalog.=) e.extnamespace,
+        pg_catalog.pg_extension be
+        JOIN pg_catalog.pg_namespace b ON b.oid OPERATOR(pg_catalog.=) be.extnamespace,
+        pg_catalog.pg_extension ve
+        JOIN pg_catalog.pg_namespace v ON v.oid OPERATOR(pg_catalog.=) ve.extnamespace
+      WHERE e.extname OPERATOR(pg_catalog.=) 'pg_lsbf_vector'
+        AND be.extname OPERATOR(pg_catalog.=) 'pg_lsbf'
+        AND ve.extname OPERATOR(pg_catalog.=) 'vector';
+    EXECUTE script;
+
+    -- Whoever owns an extension can move it and add objects to it, even while this runs. So what the new functions refer to is
+    -- checked by what cannot be forged: types and functions whose code is in C are made by superusers only.
+    WITH functions AS (
+        SELECT p.* FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.objid
+          WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+            AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+            AND d.refobjid OPERATOR(pg_catalog.=) here
+            AND d.deptype OPERATOR(pg_catalog.=) 'e'
+    ), c AS (
+        SELECT p.oid, p.probin OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) p.prosrc AS code FROM pg_catalog.pg_proc p
+          WHERE p.prolang OPERATOR(pg_catalog.=) (SELECT l.oid FROM pg_catalog.pg_language l WHERE l.lanname OPERATOR(pg_catalog.=) 'c')
+    ), used AS (
+        SELECT t.typname::pg_catalog.text AS name, c.code FROM pg_catalog.pg_type t LEFT JOIN c
+            ON c.oid OPERATOR(pg_catalog.=) t.typinput AND t.typtype OPERATOR(pg_catalog.=) 'b'
+          WHERE t.typnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace
+            AND t.oid IN (SELECT pg_catalog.unnest(f.proargtypes::pg_catalog.oid[]) FROM functions f UNION ALL SELECT f.prorettype FROM functions f)
+        UNION ALL
+        SELECT f.prosupport::pg_catalog.text, c.code FROM functions f LEFT JOIN c ON c.oid OPERATOR(pg_catalog.=) f.prosupport::pg_catalog.oid
+          WHERE f.prosupport OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+        UNION ALL
+        SELECT u.oid::pg_catalog.regproc::pg_catalog.text, c.code
+          FROM functions f JOIN pg_catalog.pg_aggregate a ON a.aggfnoid OPERATOR(pg_catalog.=) f.oid
+            CROSS JOIN LATERAL (VALUES (a.aggtransfn::pg_catalog.oid), (a.aggcombinefn::pg_catalog.oid), (a.aggfinalfn::pg_catalog.oid)) AS u (oid)
+            LEFT JOIN c ON c.oid OPERATOR(pg_catalog.=) u.oid
+          WHERE u.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+    )
+    SELECT u.name INTO wrong FROM used u
+      WHERE u.code IS NULL
+        OR u.code OPERATOR(pg_catalog.!~) '^\$libdir/(pg_lsbf:(lsbf_in|lsbf_union|approx_member_support|lsbf_agg_step_(vector|halfvec|sparsevec))|vector:(vector|halfvec|sparsevec)_in)$';
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '"%" does not belong to pg_lsbf or pgvector', wrong
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Objects of these extensions were moved or replaced.';
+    END IF;
+END
+$do$;

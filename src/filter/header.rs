@@ -305,13 +305,18 @@ impl<'a> View<'a> {
 
     /// The centre; empty where there is none.
     pub fn centre(&self) -> Result<Vec<f32>> {
+        Ok(self.centre_bytes()?.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+
+    /// The centre as it is stored.
+    #[inline]
+    pub fn centre_bytes(&self) -> Result<&'a [u8]> {
         if !self.header.has_centre {
-            return Ok(Vec::new());
+            return Ok(&[]);
         }
         let words = self.words.get(self.header.centre_start()..self.header.body_start());
         let words = words.ok_or_else(|| corrupt("it ends within the centre"))?;
-        let numbers = bytes_of(words).as_chunks::<4>().0;
-        Ok(numbers.iter().take(self.header.dims as usize).map(|bytes| f32::from_le_bytes(*bytes)).collect())
+        Ok(&bytes_of(words)[..self.header.dims as usize * size_of::<f32>()])
     }
 
     /// The bits; no words where there are no members.

@@ -13,7 +13,7 @@ pub mod sparse;
 
 use crate::error::{Error, Result};
 use crate::hash::probe::Walk;
-use crate::hash::{Buckets, Hasher};
+use crate::hash::{self, Buckets, Hasher};
 use crate::theory;
 use crate::vector::{Parsed, Vector};
 use bits::{Body, BodyMut};
@@ -68,6 +68,8 @@ pub struct Engine {
     pub dims: u32,
     /// What is subtracted from vectors; empty for none.
     pub centre: Vec<f32>,
+    /// The centre as stored.
+    stored_centre: Vec<u8>,
     hasher: Hasher,
     buckets: Buckets,
     /// The bit a vector has in each table (DSBF, LSBF); the start of its Bloom for each projection (ILBF).
@@ -104,6 +106,7 @@ impl Engine {
             hasher,
             params,
             dims,
+            stored_centre: centre.iter().flat_map(|x| x.to_le_bytes()).collect(),
             centre,
             buckets: Buckets::default(),
             positions: Vec::new(),
@@ -119,12 +122,28 @@ impl Engine {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        const PLAN: usize = 40 << 10;
-        self.hasher.bytes()
-            + self.walk.bytes()
+        size_of::<Engine>()
             + size_of::<ilbf::Scratch>()
-            + size_of::<Engine>()
-            + self.distances.len() * PLAN
+            + self.hasher.bytes()
+            + self.buckets.bytes()
+            + self.walk.bytes()
+            + self.stored.capacity()
+            + self.centre.capacity() * size_of::<f32>()
+            + self.stored_centre.capacity()
+            + (self.positions.capacity() + self.new.capacity()) * size_of::<u64>()
+            + self.plans.values().map(theory::ilbf::VotePlan::bytes).sum::<usize>()
+            + self.distances.values().map(theory::ilbf::DistancePlan::bytes).sum::<usize>()
+    }
+
+    /// Bytes that the expanded functions of a filter take, about, before they are expanded.
+    pub fn expected_bytes(params: &Params, dims: u32) -> usize {
+        size_of::<Engine>() + size_of::<ilbf::Scratch>() + hash::expected_bytes(params, dims)
+    }
+
+    /// Whether this is the engine of a filter with these parameters, as stored, dims and centre.
+    #[inline]
+    pub fn is_of(&self, stored: &[u8], dims: u32, centre: &[u8]) -> bool {
+        self.dims == dims && self.stored == stored && self.stored_centre == centre
     }
 
     fn hash(&mut self, vector: &Vector) -> Result<()> {
@@ -260,7 +279,9 @@ impl Engine {
             Kind::Lsbf => {
                 let (hasher, buckets, steps) = (&self.hasher, &self.buckets, lsbf::steps(params, theta));
                 let query = lsbf::Query { params, hasher, buckets, steps };
-                query.member(&mut self.positions, &mut self.walk, body)
+                let found = query.member(&mut self.positions, &mut self.walk, body);
+                self.walk.finish();
+                found
             }
             Kind::Ilbf => {
                 let level = fill_level(params, header, &mut self.level);
@@ -296,7 +317,9 @@ impl Engine {
             self.threshold = (theta, theory::probing::probes(&self.params, theta));
         }
         let query = probing::Query { params: &self.params, hasher: &self.hasher, probes: self.threshold.1 };
-        query.votes(&mut self.buckets, &mut self.walk, body, enough)
+        let votes = query.votes(&mut self.buckets, &mut self.walk, body, enough);
+        self.walk.finish();
+        votes
     }
 
     /// Hashes a question. False where there is no member to be found.
@@ -397,22 +420,34 @@ pub fn wrong_dims(params: &Params, expected: u32, given: u32) -> Error {
 
 /// Whether two filters can be merged, and if not, why.
 pub fn check_alike(a: &Params, a_dims: u32, b: &Params, b_dims: u32) -> Result<()> {
-    let differ = |name: &str, x: String, y: String| {
-        Err(Error::data(format!("filters differ in {name}: {x} and {y}")).with_hint(
-            "Only filters made from the same prototype can be merged; lsbf_info(filter) shows all parameters.",
-        ))
-    };
     if let Some((name, x, y)) = a.difference(b) {
-        return differ(name, x, y);
+        return Err(differ(name, &format!(": {x} and {y}")));
     }
     if a_dims != b_dims && a_dims != 0 && b_dims != 0 {
-        return differ("dims", a_dims.to_string(), b_dims.to_string());
+        return Err(differ("dims", &format!(": {a_dims} and {b_dims}")));
+    }
+    Ok(())
+}
+
+fn differ(name: &str, values: &str) -> Error {
+    Error::data(format!("filters differ in {name}{values}"))
+        .with_hint("Only filters made from the same prototype can be merged; lsbf_info(filter) shows all parameters.")
+}
+
+/// The same for filters as they are stored. Parameters hold a hash of the centre, which can be forged: centres are compared.
+pub fn check_alike_stored(a: &View, b: &View) -> Result<()> {
+    if a.stored() != b.stored() || a.header.dims != b.header.dims {
+        let params = |view: &View| header::decode_params(view.stored());
+        check_alike(&params(a)?, a.header.dims, &params(b)?, b.header.dims)?;
+    }
+    if a.centre_bytes()? != b.centre_bytes()? {
+        return Err(differ("centre", ""));
     }
     Ok(())
 }
 
 /// What is known of a filter besides its bits: enough for every rate the theory predicts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     pub params: Params,
     pub dims: u32,

@@ -30,6 +30,17 @@ pub struct Scratch {
     sampled: Vec<u32>,
 }
 
+impl Scratch {
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        let sampled = self.sampled.capacity() * size_of::<u32>();
+        #[cfg(not(target_arch = "x86_64"))]
+        let sampled = 0;
+        self.spread.capacity() + sampled
+    }
+}
+
 /// The bits of each byte, one a byte, lowest first.
 const SPREAD: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];

@@ -72,6 +72,20 @@ pub struct Buckets {
     bits: bits::Scratch,
 }
 
+impl Buckets {
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let words = self.keys.capacity() + self.values.capacity() + self.positions.capacity() + self.ones.capacity();
+        let halves = self.first.capacity()
+            + self.rotated.capacity()
+            + self.corners.capacity()
+            + self.tops.capacity()
+            + self.singles.capacity()
+            + self.letters.capacity();
+        (words + self.doubles.capacity()) * 8 + halves * 4 + self.bytes.capacity() + self.bits.bytes()
+    }
+}
+
 impl Hasher {
     /// Expands the seed for vectors of `dims` dimensions.
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
@@ -107,12 +121,14 @@ impl Hasher {
 
     /// Bytes the expanded functions take.
     pub fn bytes(&self) -> usize {
-        match &self.functions {
-            Functions::Projection(p) | Functions::Hyperplane(p) => p.bytes(),
-            Functions::Polytope(p) => p.bytes(),
-            Functions::Bits(_) => self.tables * self.hashes * 24 + (1 << 16),
-            _ => self.tables * self.hashes * 24,
-        }
+        let salts = (self.salts.capacity() + self.words.capacity()) * size_of::<u64>();
+        salts
+            + match &self.functions {
+                Functions::Projection(p) | Functions::Hyperplane(p) => p.bytes(),
+                Functions::Polytope(p) => p.bytes(),
+                Functions::Bits(_) => self.tables * self.hashes * 24 + (1 << 16),
+                _ => self.tables * self.hashes * 24,
+            }
     }
 
     /// Hashes a vector, whose dimensions were checked. Its keys are made by [`Hasher::make_keys`]: not all need them.
@@ -357,14 +373,24 @@ pub fn projection_work(params: &Params, dims: u32) -> u64 {
     }
 }
 
-/// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
-pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
+/// Random numbers that the functions of a filter are expanded to.
+fn expanded(params: &Params, dims: u32) -> u64 {
     let count = params.projections();
-    let values = match params.family {
-        family if !family.projects() => return Ok(()),
+    match params.family {
+        family if !family.projects() => 0,
         family if family.is_fast() => hadamard::numbers(u64::from(dims), count),
         _ => u64::from(dims) * count,
-    };
+    }
+}
+
+/// Bytes that expanded functions take, about.
+pub fn expected_bytes(params: &Params, dims: u32) -> usize {
+    (expanded(params, dims) as usize).saturating_mul(size_of::<f32>())
+}
+
+/// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
+pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
+    let values = expanded(params, dims);
     if values > limits::MAX_EXPANDED {
         return Err(Error::too_large(format!(
             "{dims} dimensions x {} tables x {} hashes need {values} random numbers, the limit is {}",

@@ -11,6 +11,7 @@
 //! The LSBF paper's active overflow is a walk that changes one hash only.
 
 use super::mix::mix;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
@@ -129,6 +130,11 @@ pub struct Walk {
     guess: i32,
 }
 
+thread_local! {
+    /// The sets of a walk that has ended: one megabyte, for all engines together.
+    static SPARE: Cell<Vec<(u64, u64)>> = const { Cell::new(Vec::new()) };
+}
+
 /// The hash of an alternative that is missing: all of them. One bit is set in all sets, so that none takes such a one; the
 /// 64th hash of a table, which has that bit, keeps its own bucket.
 const MISSING: u64 = u64::MAX;
@@ -160,15 +166,23 @@ impl Walk {
         let reached = (5 * probes + 32).min(order.sets.len() - 1);
         self.list(hashes, (usize::from(order.dearest[reached]) + 1).min(5 * hashes), true, source);
         if self.sets.is_empty() {
+            self.sets = SPARE.take();
             self.sets.resize(NAMED, (0, 0));
             self.sets[0] = (0, ALWAYS);
         }
         self.tried = 1;
     }
 
+    /// Lends what the walk no longer needs to the next one, of this engine or another.
+    pub fn finish(&mut self) {
+        if !self.sets.is_empty() {
+            SPARE.set(std::mem::take(&mut self.sets));
+        }
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        size_of::<Walk>() + self.sets.len() * size_of::<(u64, u64)>()
+        self.sets.capacity() * size_of::<(u64, u64)>() + self.alternatives.capacity() * size_of::<Alternative>()
     }
 
     /// Lists the cheapest alternatives; those below a bound at first, where that will do.

@@ -8,7 +8,7 @@ use super::stored;
 use crate::error::{Error, Result};
 use crate::filter::header::{self, Bits, View};
 use crate::filter::params::Params;
-use crate::filter::{Engine, bits, check_alike, merge, sparse};
+use crate::filter::{Engine, bits, check_alike_stored, merge, sparse};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::Cell;
@@ -34,7 +34,7 @@ fn grown(engine: &mut Engine, filter: &View, vector: &Vector) -> Result<Datum> {
 }
 
 fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
-    with_member(&image::read(call.required(0))?, &read(call, 1)?)
+    with_member(&image::read(call.required_filter(0))?, &read(call, 1)?)
 }
 for_each_input!(lsbf_add,
     bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
@@ -46,14 +46,14 @@ for_each_input!(lsbf_add,
 /// The transition function: (state, vector, prototype). A new state is returned in the row's memory: the executor
 /// copies it into the aggregate's. A list of bits is replaced by a longer one; words are changed where they are.
 fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
-    if call.arg(1).is_none() {
-        return Ok(call.arg(0).unwrap_or_else(|| call.null()));
+    if call.is_null(1) {
+        return Ok(call.filter(0).unwrap_or_else(|| call.null()));
     }
     let vector = read(call, 1)?;
     prefetch(&vector);
-    let prototype = call.arg(2).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
-    let prototype = stored::whole(call, prototype)?;
-    let Some(state) = call.arg(0) else {
+    let prototype = call.filter(2).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
+    let prototype = stored::whole(prototype)?;
+    let Some(state) = call.filter(0) else {
         // A new state may come to lie where another one was.
         CONTAINED.set([(0, 0); CHECKED]);
         return with_member(&prototype, &vector);
@@ -99,11 +99,13 @@ thread_local! {
 /// All rows of a group must come with one prototype: it hashes as the state does, and its members are in the state.
 fn check_prototype(state: &View, prototype: &View) -> Result<()> {
     let (ours, theirs) = (&state.header, &prototype.header);
-    let alike = state.stored() == prototype.stored() && (theirs.dims == 0 || theirs.dims == ours.dims);
+    let alike = state.stored() == prototype.stored()
+        && (theirs.dims == 0 || theirs.dims == ours.dims)
+        && (!theirs.has_centre || state.centre_bytes()? == prototype.centre_bytes()?);
     if alike && (!theirs.has_body || contained(state, prototype)?) {
         return Ok(());
     }
-    let detail = check_alike(&params(state)?, ours.dims, &params(prototype)?, theirs.dims);
+    let detail = check_alike_stored(state, prototype);
     let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
     Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}"))
         .with_hint(SAME_ONE))
@@ -145,7 +147,7 @@ fn contained(state: &View, prototype: &View) -> Result<bool> {
 
 /// The union of two filters; in an aggregate, the first is changed in place.
 fn lsbf_union(call: &Call) -> Result<Datum> {
-    let (first, second) = (call.required(0), call.required(1));
+    let (first, second) = (call.required_filter(0), call.required_filter(1));
     let theirs = image::read(second)?;
     let state = image::state(call, first);
     let ours = match &state {
@@ -154,9 +156,7 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     };
     let (a, b) = (ours.header, theirs.header);
     let params = params(&ours)?;
-    if ours.stored() != theirs.stored() || a.dims != b.dims {
-        check_alike(&params, a.dims, &header::decode_params(theirs.stored())?, b.dims)?;
-    }
+    check_alike_stored(&ours, &theirs)?;
     // Pages can be damaged.
     ours.check(&params)?;
     theirs.check(&params)?;

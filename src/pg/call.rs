@@ -1,53 +1,92 @@
 //! A call from PostgreSQL: arguments, results, memory.
 
 use super::error::raise;
-use crate::error::{Error, Result};
-use pgrx::pg_sys::{self, Datum};
-use std::ptr::NonNull;
+use super::types::{self, Signature};
+use crate::error::Error;
+use pgrx::pg_sys::{self, Datum, Oid};
 
 /// The arguments and surroundings of one function call.
-pub struct Call(pub pg_sys::FunctionCallInfo);
+pub struct Call<'a> {
+    pub fcinfo: pg_sys::FunctionCallInfo,
+    /// The types that the function was declared with; none where the caller looked nothing up.
+    signature: Option<&'a Signature>,
+}
 
-impl Call {
-    /// An argument, unless it is NULL.
-    pub fn arg(&self, n: usize) -> Option<Datum> {
-        // SAFETY: PostgreSQL passes `nargs` arguments, and `n` is below the count declared in sql/.
+impl Call<'_> {
+    #[inline]
+    pub fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        // SAFETY: PostgreSQL's call information is alive during the call.
+        Call { fcinfo, signature: Signature::of(unsafe { (*fcinfo).flinfo }) }
+    }
+
+    /// Whether an argument is NULL, or not there.
+    #[inline]
+    pub fn is_null(&self, n: usize) -> bool {
+        self.value(n).is_none()
+    }
+
+    #[inline]
+    fn value(&self, n: usize) -> Option<Datum> {
+        // SAFETY: PostgreSQL passes `nargs` arguments.
         unsafe {
-            let call = &*self.0;
+            let call = &*self.fcinfo;
             let args = call.args.as_slice(call.nargs as usize);
             args.get(n).filter(|arg| !arg.isnull).map(|arg| arg.value)
         }
     }
 
+    /// An argument that was declared with one of these types, unless it is NULL.
+    #[inline]
+    pub fn arg(&self, n: usize, types: &[Oid]) -> Option<Datum> {
+        let value = self.value(n)?;
+        match self.signature {
+            Some(signature) if !types.iter().any(|&type_| signature.has(n, type_)) => raise(types::mismatch(self, n)),
+            _ => Some(value),
+        }
+    }
+
     /// An argument of a strict function.
-    pub fn required(&self, n: usize) -> Datum {
-        self.arg(n).unwrap_or_else(|| raise(Error::parameter(format!("argument {} must not be null", n + 1))))
+    #[inline]
+    pub fn required(&self, n: usize, types: &[Oid]) -> Datum {
+        self.arg(n, types).unwrap_or_else(|| raise(Error::parameter(format!("argument {} must not be null", n + 1))))
+    }
+
+    /// A filter, unless it is NULL.
+    #[inline]
+    pub fn filter(&self, n: usize) -> Option<Datum> {
+        self.arg(n, &[types::LSBF])
+    }
+
+    /// The filter of a strict function.
+    #[inline]
+    pub fn required_filter(&self, n: usize) -> Datum {
+        self.required(n, &[types::LSBF])
     }
 
     pub fn float8(&self, n: usize) -> Option<f64> {
-        self.arg(n).map(|datum| f64::from_bits(datum.value() as u64))
+        self.arg(n, &[pg_sys::FLOAT8OID]).map(|datum| f64::from_bits(datum.value() as u64))
     }
 
     pub fn int4(&self, n: usize) -> Option<i64> {
-        self.arg(n).map(|datum| i64::from(datum.value() as i32))
+        self.arg(n, &[pg_sys::INT4OID]).map(|datum| i64::from(datum.value() as i32))
     }
 
     pub fn int8(&self, n: usize) -> Option<i64> {
-        self.arg(n).map(|datum| datum.value() as i64)
+        self.arg(n, &[pg_sys::INT8OID]).map(|datum| datum.value() as i64)
     }
 
     pub fn boolean(&self, n: usize) -> Option<bool> {
-        self.arg(n).map(|datum| datum.value() as u8 != 0)
+        self.arg(n, &[pg_sys::BOOLOID]).map(|datum| datum.value() as u8 != 0)
     }
 
     pub fn text(&self, n: usize) -> Option<&str> {
-        self.arg(n).map(super::input::text)
+        self.arg(n, &[pg_sys::TEXTOID]).map(super::input::text)
     }
 
     /// Returns NULL.
     pub fn null(&self) -> Datum {
         // SAFETY: PostgreSQL's call information is ours to answer through.
-        unsafe { (*self.0).isnull = true };
+        unsafe { (*self.fcinfo).isnull = true };
         Datum::null()
     }
 
@@ -55,16 +94,16 @@ impl Call {
     pub fn in_aggregate(&self) -> bool {
         // SAFETY: a plain look at the call's context, as AggCheckCallContext takes.
         unsafe {
-            let context = (*self.0).context;
+            let context = (*self.fcinfo).context;
             !context.is_null()
                 && matches!((*context).type_, pg_sys::NodeTag::T_AggState | pg_sys::NodeTag::T_WindowAggState)
         }
     }
 
     /// The function's lookup record, which lives as long as the statement; none where the caller made none.
-    pub fn lookup(&self) -> Option<NonNull<pg_sys::FmgrInfo>> {
+    pub fn lookup(&self) -> Option<&pg_sys::FmgrInfo> {
         // SAFETY: PostgreSQL's call information is alive during the call.
-        unsafe { NonNull::new((*self.0).flinfo) }
+        unsafe { (*self.fcinfo).flinfo.as_ref() }
     }
 }
 
@@ -91,14 +130,6 @@ pub fn text(value: &str) -> Datum {
     unsafe { Datum::from(pg_sys::cstring_to_text_with_len(value.as_ptr().cast(), value.len() as i32)) }
 }
 
-/// Runs a function of this extension and raises what it returns as an error, after its values were dropped.
-pub fn run(fcinfo: pg_sys::FunctionCallInfo, body: impl FnOnce(&Call) -> Result<Datum>) -> Datum {
-    match body(&Call(fcinfo)) {
-        Ok(datum) => datum,
-        Err(error) => raise(error),
-    }
-}
-
 /// Defines an SQL-callable function: `pg_function!(name, |call| ...)`, with `AS 'MODULE_PATHNAME', 'name'` in sql/.
 /// `pg_function!(name, before, |call| ...)` calls `before` first, where errors of PostgreSQL pass as they are.
 macro_rules! pg_function {
@@ -106,9 +137,8 @@ macro_rules! pg_function {
         const _: () = {
     $crate::pg::call::pg_function!(@version $name);
             #[unsafe(export_name = stringify!($name))]
-            #[pgrx::pg_guard]
             extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-                $crate::pg::call::run(fcinfo, $body)
+                $crate::pg::guard::run(fcinfo, $body)
             }
         };
     };
@@ -118,11 +148,7 @@ macro_rules! pg_function {
             #[unsafe(export_name = stringify!($name))]
             extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
                 $before(fcinfo);
-                guarded(fcinfo)
-            }
-            #[pgrx::pg_guard]
-            extern "C-unwind" fn guarded(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-                $crate::pg::call::run(fcinfo, $body)
+                $crate::pg::guard::run(fcinfo, $body)
             }
         };
     };

@@ -6,7 +6,6 @@ use super::input::float4s;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Kind, Metric, Params};
-use crate::pause::PAUSE;
 use crate::theory::design::{Spec, parameters};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
@@ -48,7 +47,9 @@ fn matching(call: &Call, n: usize) -> Result<Kind> {
 
 /// A centre, unless it is NULL.
 pub fn centre(call: &Call, n: usize) -> Result<Option<Vec<f32>>> {
-    let Some(_) = call.arg(n) else { return Ok(None) };
+    if call.is_null(n) {
+        return Ok(None);
+    }
     match float4s(call, n)? {
         Vector::F32(centre) if !centre.is_empty() => Ok(Some(centre.to_vec())),
         _ => Err(Error::parameter("centre must not be empty")),
@@ -68,17 +69,16 @@ pub fn prototype(params: &Params, dims: u32, centre: &[f32]) -> Datum {
     image::datum(image::empty(params, &header::encode_params(params), dims, centre))
 }
 
-/// Work of the core that takes long can be cancelled from now on.
-pub fn can_be_interrupted() {
-    PAUSE.get_or_init(|| {
-        || {
-            pgrx::check_for_interrupts!();
+/// Forgets what was derived.
+pub fn release() {
+    DERIVED.with(|derived| {
+        if let Ok(mut derived) = derived.try_borrow_mut() {
+            *derived = Vec::new();
         }
     });
 }
 
 fn build(kind: Kind, metric: Metric, spec: Spec) -> Result<Datum> {
-    can_be_interrupted();
     // Derived before anything is borrowed: it may be interrupted.
     let known = DERIVED
         .with_borrow(|derived| derived.iter().position(|(k, m, s, ..)| *k == kind && *m == metric && *s == spec));

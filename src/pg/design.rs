@@ -1,10 +1,11 @@
 //! lsbf_design and lsbf_design_for: filters chosen for what is wanted, best first.
 
 use super::call::{self, Call, float8, int8, pg_function};
-use super::construct::{can_be_interrupted, centre, metric, prototype, symbols};
+use super::construct::{centre, metric, prototype, symbols};
 use super::error::notice;
 use super::rows::Rows;
 use super::sampling;
+use super::source::Source;
 use crate::error::{Error, Result};
 use crate::filter::params::{Metric, shown};
 use crate::limits::MAX_BYTES;
@@ -84,7 +85,6 @@ fn percent(rate: f64) -> String {
 
 /// lsbf_design(metric, near, capacity, dims, far, fpr, fnr, prefer, length, centre, alphabet, seed).
 fn design(call: &Call) -> Result<Datum> {
-    can_be_interrupted();
     let metric = metric(call, 0)?;
     let dims = call.int4(3);
     let spec = Spec {
@@ -119,14 +119,10 @@ pg_function!(lsbf_design, design);
 
 /// lsbf_design_for(relation, attribute, near, metric, far, fpr, fnr, prefer, capacity, sample, alphabet, seed).
 fn design_for(call: &Call) -> Result<Datum> {
-    can_be_interrupted();
-    let missing = |name: &str| Error::parameter(format!("{name} must not be null"));
-    let relation = call.arg(0).ok_or_else(|| missing("relation"))?;
-    let attribute = call.text(1).ok_or_else(|| missing("attribute"))?;
     let near = call.float8(2).ok_or_else(Error::no_near)?;
     let symbols = symbols(call, 10)?;
     let seed = call.int8(11).unwrap_or(0);
-    let source = sampling::Source::find(relation, attribute)?;
+    let source = Source::find(call, 0, 1)?;
     let metric = match call.text(3) {
         Some(name) => Metric::parse(name)?,
         None => source.metric(symbols)?,
@@ -144,7 +140,7 @@ fn design_for(call: &Call) -> Result<Datum> {
     let wish =
         Wish { fpr: call.float8(5), fnr: call.float8(6), prefer: prefer(call, 7)?, ..choose::wish(metric, &spec, 0)? };
     choose::check_rates(&wish)?;
-    let taken = source.sample(metric, symbols, call.int4(9), seed as u64)?;
+    let taken = sampling::sample(&source, metric, symbols, call.int4(9), seed as u64)?;
     memory::check_room(taken.work)?;
     let far = match (spec.far, metric) {
         (None, Metric::Hamming | Metric::Jaccard) => {

@@ -1,16 +1,17 @@
 //! Vectors read where they lie.
 
 use super::call::Call;
+use super::encoding;
 pub use super::pgvector::{halfvec, sparsevec, vector};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::hash::minhash::text_element;
 use crate::prefetch::prefetch_bytes;
 use crate::vector::Vector;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any_exhdr};
+use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any, varsize_any_exhdr};
 
 /// How an argument of one SQL type becomes a vector that lives as long as the call.
-pub type Read = for<'a> fn(&'a Call, usize) -> Result<Vector<'a>>;
+pub type Read = for<'a> fn(&'a Call<'_>, usize) -> Result<Vector<'a>>;
 
 /// Has a vector on its way into the cache while the filter is looked up.
 #[inline]
@@ -28,7 +29,7 @@ pub fn detoasted(datum: Datum) -> *mut pg_sys::varlena {
 }
 
 /// The bytes behind a varlena's header, in place unless it is toasted.
-fn bytes<'a>(datum: Datum) -> &'a [u8] {
+pub fn bytes<'a>(datum: Datum) -> &'a [u8] {
     // SAFETY: the datum is a varlena; the result lives in the tuple or in the current memory context.
     unsafe {
         let value = datum.cast_mut_ptr();
@@ -40,53 +41,60 @@ fn bytes<'a>(datum: Datum) -> &'a [u8] {
 
 /// A `text` datum as UTF-8.
 pub fn text<'a>(datum: Datum) -> &'a str {
-    let raw = bytes(datum);
-    // SAFETY: what is converted is text of the database's encoding; the result is a C string.
-    unsafe {
-        let encoding = pg_sys::GetDatabaseEncoding();
-        if encoding == pg_sys::pg_enc::PG_UTF8 as i32 {
-            return utf8(raw);
-        }
-        let converted = pg_sys::pg_server_to_any(raw.as_ptr().cast(), raw.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
-        let converted = match converted.cast_const() == raw.as_ptr().cast() {
-            true => raw,
-            false => std::ffi::CStr::from_ptr(converted).to_bytes(),
-        };
-        utf8(converted)
-    }
+    encoding::to_utf8(bytes(datum))
 }
 
-/// Checked: bytes that got into a database past its checks must not do harm here.
-fn utf8(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_else(|_| super::error::raise(Error::data("text is not valid UTF-8")))
+pub fn untyped<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    Ok(Vector::Text(text(call.required(n, &[pg_sys::TEXTOID]))))
 }
 
-pub fn untyped(call: &Call, n: usize) -> Result<Vector<'_>> {
-    Ok(Vector::Text(text(call.required(n))))
+pub fn bytea<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    Ok(Vector::Bytes(bytes(call.required(n, &[pg_sys::BYTEAOID]))))
 }
 
-pub fn bytea(call: &Call, n: usize) -> Result<Vector<'_>> {
-    Ok(Vector::Bytes(bytes(call.required(n))))
-}
-
-pub fn bits(call: &Call, n: usize) -> Result<Vector<'_>> {
-    bit_string(call.required(n))
+pub fn bits<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    bit_string(call.required(n, &[pg_sys::BITOID, pg_sys::VARBITOID]))
 }
 
 fn bit_string<'a>(datum: Datum) -> Result<Vector<'a>> {
-    let all = bytes(datum);
-    let (len, bytes) = all.split_at(4);
-    let len = i32::from_ne_bytes([len[0], len[1], len[2], len[3]]);
-    Ok(Vector::Bits { bytes, len: len as usize })
+    let damaged = || Error::new(Code::Binary, "not a valid bit string");
+    let (len, bytes) = bytes(datum).split_first_chunk().ok_or_else(damaged)?;
+    let len = usize::try_from(i32::from_ne_bytes(*len)).map_err(|_| damaged())?;
+    if bytes.len() != len.div_ceil(8) {
+        return Err(damaged());
+    }
+    Ok(Vector::Bits { bytes, len })
+}
+
+/// A type of array elements that have a fixed size.
+trait Element {
+    const TYPE: pg_sys::Oid;
+}
+impl Element for f32 {
+    const TYPE: pg_sys::Oid = pg_sys::FLOAT4OID;
+}
+impl Element for f64 {
+    const TYPE: pg_sys::Oid = pg_sys::FLOAT8OID;
+}
+impl Element for i32 {
+    const TYPE: pg_sys::Oid = pg_sys::INT4OID;
+}
+impl Element for i64 {
+    const TYPE: pg_sys::Oid = pg_sys::INT8OID;
 }
 
 /// The elements of an array of a fixed-size type: one dimension, no NULLs.
-fn elements<'a, T>(datum: Datum) -> Result<&'a [T]> {
-    let array = array(datum)?;
-    // SAFETY: `array` checked the shape; the element type was fixed by the SQL declaration, its data are aligned.
+fn elements<'a, T: Element>(datum: Datum) -> Result<&'a [T]> {
+    let array = array(datum, T::TYPE)?;
+    // SAFETY: `array` checked shape and element type; the data are aligned and lie within the value.
     unsafe {
         let count = if (*array).ndim == 0 { 0 } else { *dims(array) as usize };
-        Ok(std::slice::from_raw_parts(data(array).cast(), count))
+        let start = data(array);
+        let room = varsize_any(array.cast()).saturating_sub(start.offset_from_unsigned(array.cast()));
+        if count > room / size_of::<T>() {
+            return Err(Error::new(Code::Binary, "not a valid array"));
+        }
+        Ok(std::slice::from_raw_parts(start.cast(), count))
     }
 }
 
@@ -106,10 +114,14 @@ unsafe fn data(array: *const pg_sys::ArrayType) -> *const u8 {
     }
 }
 
-fn array(datum: Datum) -> Result<*const pg_sys::ArrayType> {
+/// An array of these elements: one dimension, no NULLs.
+fn array(datum: Datum, element: pg_sys::Oid) -> Result<*const pg_sys::ArrayType> {
     // SAFETY: the datum is an array; detoasting gives an aligned one with a four-byte header.
     unsafe {
         let array = detoasted(datum).cast::<pg_sys::ArrayType>();
+        if (*array).elemtype != element {
+            return Err(Error::new(Code::Binary, "not a valid array: its elements are of another type"));
+        }
         if (*array).ndim > 1 {
             return Err(Error::data(format!("expected an array of one dimension, not {}", (*array).ndim)));
         }
@@ -120,25 +132,25 @@ fn array(datum: Datum) -> Result<*const pg_sys::ArrayType> {
     }
 }
 
-pub fn float4s(call: &Call, n: usize) -> Result<Vector<'_>> {
-    elements(call.required(n)).map(Vector::F32)
+pub fn float4s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::FLOAT4ARRAYOID])).map(Vector::F32)
 }
 
-pub fn float8s(call: &Call, n: usize) -> Result<Vector<'_>> {
-    elements(call.required(n)).map(Vector::F64)
+pub fn float8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::FLOAT8ARRAYOID])).map(Vector::F64)
 }
 
-pub fn int4s(call: &Call, n: usize) -> Result<Vector<'_>> {
-    elements(call.required(n)).map(Vector::Ints)
+pub fn int4s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::INT4ARRAYOID])).map(Vector::Ints)
 }
 
-pub fn int8s(call: &Call, n: usize) -> Result<Vector<'_>> {
-    elements(call.required(n)).map(Vector::BigInts)
+pub fn int8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::INT8ARRAYOID])).map(Vector::BigInts)
 }
 
 /// The elements of an array of a type that is stored with its length.
 fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
-    let array = array(datum)?;
+    let array = array(datum, element)?;
     let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
     // SAFETY: text and numeric are varlenas of alignment int; what is made lives in the row's memory.
     unsafe {
@@ -160,8 +172,8 @@ fn mapped<'a, T>(items: &[Datum], make: impl Fn(Datum) -> T) -> &'a [T] {
 }
 
 /// The elements of a `text[]`, hashed.
-pub fn texts(call: &Call, n: usize) -> Result<Vector<'_>> {
-    text_set(call.required(n))
+pub fn texts<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    text_set(call.required(n, &[pg_sys::TEXTARRAYOID]))
 }
 
 fn text_set<'a>(datum: Datum) -> Result<Vector<'a>> {
@@ -170,8 +182,8 @@ fn text_set<'a>(datum: Datum) -> Result<Vector<'a>> {
 }
 
 /// The elements of a `numeric[]`, which is what `ARRAY[0.1, 0.2]` is.
-pub fn numerics(call: &Call, n: usize) -> Result<Vector<'_>> {
-    let items = varlenas(call.required(n), pg_sys::NUMERICOID)?;
+pub fn numerics<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    let items = varlenas(call.required(n, &[pg_sys::NUMERICARRAYOID]), pg_sys::NUMERICOID)?;
     // SAFETY: each is a numeric; beyond the range of doubles it becomes infinity, which is refused.
     Ok(Vector::F64(mapped(items, |item| unsafe {
         pgrx::direct_function_call::<f64>(pg_sys::numeric_float8_no_overflow, &[Some(item)]).unwrap_or(f64::NAN)

@@ -4,20 +4,20 @@ use super::call::{self, Call, float8, int8, pg_function};
 use super::rows::Rows;
 use super::stored;
 use crate::error::{Error, Result};
-use crate::filter::header::{self, View};
+use crate::filter::header;
 use crate::filter::params::{Family, Kind, check_theta, shown};
 use crate::filter::sketch;
-use crate::filter::{self, Facts, check_alike, dsbf};
+use crate::filter::{self, Facts, check_alike_stored, dsbf};
 use crate::theory::explain::explain;
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
 use pgrx::pg_sys::{self, Datum};
 
 /// What is known of a filter; its bits are read only where that cannot be told without.
 fn facts(call: &Call, n: usize) -> Result<Facts> {
-    let datum = call.required(n);
+    let datum = call.required_filter(n);
     let (front, words) = stored::front(datum)?;
     Facts::of_front(&front, words, |params| {
-        let whole = stored::whole(call, datum)?;
+        let whole = stored::whole(datum)?;
         match whole.words.len() == whole.header.image_words(params) {
             true => Ok(whole.verify_ones(params)),
             false => Err(stored::damaged()),
@@ -47,11 +47,11 @@ fn votes(facts: &Facts) -> u32 {
 }
 
 pg_function!(lsbf_kind, |call| {
-    let (front, _) = stored::front(call.required(0))?;
+    let (front, _) = stored::front(call.required_filter(0))?;
     Ok(call::text(header::decode_params(front.stored())?.kind.name()))
 });
 pg_function!(lsbf_members, |call| {
-    let (front, _) = stored::front(call.required(0))?;
+    let (front, _) = stored::front(call.required_filter(0))?;
     Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()?) } else { 0 }))
 });
 pg_function!(lsbf_fpr, |call| {
@@ -74,7 +74,9 @@ fn curve(call: &Call) -> Result<Datum> {
     const MOST_POINTS: i64 = 10_000;
     let mut rows = Rows::new(call, 2)?;
     // Only how far the curve goes may be left out.
-    let (Some(_), Some(_), Some(points)) = (call.arg(0), call.arg(1), call.int4(3)) else { return Ok(Datum::null()) };
+    let (Some(_), Some(_), Some(points)) = (call.filter(0), call.float8(1), call.int4(3)) else {
+        return Ok(Datum::null());
+    };
     let facts = facts(call, 0)?;
     let (theta, largest) = (theta(call, 1, &facts)?, facts.params.metric.largest());
     let upto = call.float8(2).unwrap_or((2.0 * theta * facts.params.far).min(largest));
@@ -96,9 +98,8 @@ pg_function!(lsbf_curve, curve);
 
 // From the member sketches: the bits would count near members of two filters as common ones.
 pg_function!(lsbf_overlap, |call| {
-    let ((a, _), (b, _)) = (stored::front(call.required(0))?, stored::front(call.required(1))?);
-    let params = |front: &View| header::decode_params(front.stored());
-    check_alike(&params(&a)?, a.header.dims, &params(&b)?, b.header.dims)?;
+    let ((a, _), (b, _)) = (stored::front(call.required_filter(0))?, stored::front(call.required_filter(1))?);
+    check_alike_stored(&a, &b)?;
     if !a.header.has_body || !b.header.has_body {
         return Ok(float8(0.0));
     }
@@ -161,7 +162,7 @@ fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
     // SAFETY: the descriptor comes from the declaration in sql/, which has one column for each value.
     unsafe {
         let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
-        let class = pg_sys::get_call_result_type(call.0, std::ptr::null_mut(), &mut descriptor);
+        let class = pg_sys::get_call_result_type(call.fcinfo, std::ptr::null_mut(), &mut descriptor);
         if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE || (*descriptor).natts as usize != values.len() {
             return Err(Error::parameter("function was declared with other columns"));
         }

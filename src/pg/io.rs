@@ -1,6 +1,6 @@
 //! Text, binary and bytea forms.
 
-use super::call::{Call, boolean, pg_function};
+use super::call::{Call, pg_function};
 use super::image;
 use crate::error::{Code, Error, Result};
 use crate::filter::header;
@@ -8,13 +8,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, vardata_any, varsize_any_exhdr};
-use std::cmp::Ordering;
 
 /// Text: base64 of the filter.
 fn lsbf_in(call: &Call) -> Result<Datum> {
     // SAFETY: the argument is a C string; the buffer is as long as base64 of that length can decode to.
     let payload = unsafe {
-        let text = std::ffi::CStr::from_ptr(call.required(0).cast_mut_ptr()).to_bytes().trim_ascii();
+        let text =
+            std::ffi::CStr::from_ptr(call.required(0, &[pg_sys::CSTRINGOID]).cast_mut_ptr()).to_bytes().trim_ascii();
         let size = base64::decoded_len_estimate(text.len());
         let buffer = std::slice::from_raw_parts_mut(pg_sys::palloc0(size.max(1)).cast::<u8>(), size);
         let used = STANDARD.decode_slice(text, buffer).map_err(|error| {
@@ -35,8 +35,17 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
 }
 pg_function!(lsbf_in, lsbf_in);
 
+/// The address that PostgreSQL calls to read a filter's text.
+pub fn lsbf_in_address() -> usize {
+    unsafe extern "C-unwind" {
+        #[link_name = "lsbf_in"]
+        fn input(fcinfo: pg_sys::FunctionCallInfo) -> Datum;
+    }
+    input as *const () as usize
+}
+
 fn lsbf_out(call: &Call) -> Result<Datum> {
-    let payload = header::payload(image::read(call.required(0))?.words);
+    let payload = header::payload(image::read(call.required_filter(0))?.words);
     let size = base64::encoded_len(payload.len(), true).ok_or_else(|| Error::too_large("filter is too large"))?;
     // SAFETY: one byte more than the text, for its end.
     unsafe {
@@ -51,7 +60,7 @@ pg_function!(lsbf_out, lsbf_out);
 fn lsbf_recv(call: &Call) -> Result<Datum> {
     // SAFETY: receive functions get a StringInfo; what is left of it is the value.
     let payload = unsafe {
-        let buffer = call.required(0).cast_mut_ptr::<pg_sys::StringInfoData>();
+        let buffer = call.required(0, &[pg_sys::INTERNALOID]).cast_mut_ptr::<pg_sys::StringInfoData>();
         let left = (*buffer).len - (*buffer).cursor;
         let start = pg_sys::pq_getmsgbytes(buffer, left);
         std::slice::from_raw_parts(start.cast::<u8>(), left as usize)
@@ -62,7 +71,7 @@ pg_function!(lsbf_recv, lsbf_recv);
 
 /// The filter as bytea; also what is sent.
 fn to_bytea(call: &Call) -> Result<Datum> {
-    let payload = header::payload(image::read(call.required(0))?.words);
+    let payload = header::payload(image::read(call.required_filter(0))?.words);
     // SAFETY: the varlena is as long as its header and the payload.
     unsafe {
         let bytea = pg_sys::palloc(payload.len() + 4).cast::<u8>();
@@ -77,32 +86,9 @@ pg_function!(lsbf_to_bytea, to_bytea);
 fn from_bytea(call: &Call) -> Result<Datum> {
     // SAFETY: the argument is a bytea.
     let payload = unsafe {
-        let plain = pg_sys::pg_detoast_datum_packed(call.required(0).cast_mut_ptr());
+        let plain = pg_sys::pg_detoast_datum_packed(call.required(0, &[pg_sys::BYTEAOID]).cast_mut_ptr());
         std::slice::from_raw_parts(vardata_any(plain).cast::<u8>(), varsize_any_exhdr(plain))
     };
     image::from_payload(payload).map(|image| image::datum(image))
 }
 pg_function!(lsbf_from_bytea, from_bytea);
-
-/// Equal filters have equal bytes; the order is that of the bytes, which means nothing but lets DISTINCT and sorting work.
-fn compare(call: &Call) -> Result<Ordering> {
-    let (a, b) = (image::read(call.required(0))?, image::read(call.required(1))?);
-    Ok(header::payload(a.words).cmp(header::payload(b.words)))
-}
-pg_function!(lsbf_eq, |call| compare(call).map(|o| boolean(o.is_eq())));
-pg_function!(lsbf_ne, |call| compare(call).map(|o| boolean(o.is_ne())));
-pg_function!(lsbf_lt, |call| compare(call).map(|o| boolean(o.is_lt())));
-pg_function!(lsbf_le, |call| compare(call).map(|o| boolean(o.is_le())));
-pg_function!(lsbf_gt, |call| compare(call).map(|o| boolean(o.is_gt())));
-pg_function!(lsbf_ge, |call| compare(call).map(|o| boolean(o.is_ge())));
-pg_function!(lsbf_cmp, |call| compare(call).map(|o| Datum::from(o as i32)));
-
-fn hash(call: &Call, seed: u64) -> Result<u64> {
-    Ok(xxhash_rust::xxh3::xxh3_64_with_seed(header::payload(image::read(call.required(0))?.words), seed))
-}
-pg_function!(lsbf_hash, |call| Ok(Datum::from(hash(call, 0)? as i32)));
-pg_function!(lsbf_hash_extended, |call| {
-    // With seed 0 the lower half is that of the plain hash, as PostgreSQL asks.
-    let seed = call.int8(1).unwrap_or(0) as u64;
-    Ok(Datum::from(hash(call, seed)? as i64))
-});

@@ -24,7 +24,7 @@ trait Question {
 fn answer<Q: Question>(call: &Call, read: Read, question: Q) -> Result<Q::Answer> {
     let vector = read(call, 1)?;
     prefetch(&vector);
-    match open(call, call.required(0))? {
+    match open(call.required_filter(0))? {
         Filter::Whole(image) => engines::with(&image, image.words.len(), &vector, |engine| match image.body() {
             Bits::Words(words) => question.ask(engine, &image.header, words, &vector),
             Bits::List(list) => question.ask(engine, &image.header, &list, &vector),

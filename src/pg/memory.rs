@@ -1,7 +1,7 @@
 //! Rust's memory. Where there is none left, Rust aborts the process, upon which PostgreSQL ends all other sessions, too.
 //! Here it ends the one session, with the SQLSTATE of PostgreSQL's own error.
 
-use pgrx::pg_sys;
+use super::error::end_session;
 use std::alloc::{GlobalAlloc, Layout, System};
 
 struct Heap;
@@ -42,25 +42,4 @@ fn checked(pointer: *mut u8, size: usize) -> *mut u8 {
         end_session(size);
     }
     pointer
-}
-
-/// FATAL needs no memory but what PostgreSQL keeps for it, and leaves by exit: no frame of Rust is jumped over and lives on.
-#[cold]
-fn end_session(size: usize) {
-    unsafe extern "C-unwind" {
-        fn errstart(level: i32, domain: *const std::ffi::c_char) -> bool;
-        fn errcode(code: i32) -> i32;
-        fn errmsg(format: *const std::ffi::c_char, ...) -> i32;
-        fn errdetail(format: *const std::ffi::c_char, ...) -> i32;
-        fn errfinish(file: *const std::ffi::c_char, line: i32, function: *const std::ffi::c_char);
-    }
-    // SAFETY: PostgreSQL's own way to report; the formats fit what follows them.
-    unsafe {
-        if errstart(pg_sys::FATAL as i32, std::ptr::null()) {
-            errcode(pg_sys::errcodes::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as i32);
-            errmsg(c"out of memory".as_ptr());
-            errdetail(c"Failed on request of size %zu in pg_lsbf.".as_ptr(), size);
-        }
-        errfinish(c"memory.rs".as_ptr(), line!() as i32, c"pg_lsbf".as_ptr());
-    }
 }

@@ -1,12 +1,14 @@
 //! pgvector's types read where they lie, for the companion extension pg_lsbf_vector.
 
 use super::call::Call;
+use super::types;
 use crate::error::{Code, Error, Result};
 use crate::vector::Vector;
 use pgrx::pg_sys::Datum;
 use pgrx::varlena::varsize_any;
 
-/// `vector` and `halfvec`: the elements follow. See pgvector's src/vector.h and src/halfvec.h.
+/// `vector` and `halfvec`: the elements follow. See pgvector's src/vector.h and src/halfvec.h. Zeros in `unused` are what
+/// tells this layout, of pgvector 0.5 to 0.8, from later ones.
 #[repr(C)]
 struct Dense {
     header: i32,
@@ -54,29 +56,38 @@ impl Number for f32 {}
 
 fn invalid(type_name: &str) -> Error {
     Error::new(Code::Binary, format!("not a valid {type_name}"))
+        .with_hint("The value is damaged, or of a version of pgvector that this version of pg_lsbf does not know.")
+}
+
+/// Checks that nothing follows, and that what is not used is zero.
+fn check_end(type_name: &str, rest: &[u8], unused: i32) -> Result<()> {
+    if rest.is_empty() && unused == 0 { Ok(()) } else { Err(invalid(type_name)) }
 }
 
 fn elements<'a, T: Number>(datum: Datum, type_name: &str) -> Result<&'a [T]> {
     let (head, bytes) = parts::<Dense>(datum, type_name)?;
     let dims = usize::try_from(head.dims).map_err(|_| invalid(type_name))?;
-    Ok(numbers(bytes, dims, type_name)?.0)
+    let (elements, rest) = numbers(bytes, dims, type_name)?;
+    check_end(type_name, rest, i32::from(head.unused))?;
+    Ok(elements)
 }
 
-pub fn vector(call: &Call, n: usize) -> Result<Vector<'_>> {
-    elements(call.required(n), "vector").map(Vector::Dense)
+pub fn vector<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[types::VECTOR]), "vector").map(Vector::Dense)
 }
 
-pub fn halfvec(call: &Call, n: usize) -> Result<Vector<'_>> {
-    elements(call.required(n), "halfvec").map(Vector::F16)
+pub fn halfvec<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[types::HALFVEC]), "halfvec").map(Vector::F16)
 }
 
-pub fn sparsevec(call: &Call, n: usize) -> Result<Vector<'_>> {
+pub fn sparsevec<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
     const NAME: &str = "sparsevec";
-    let (head, bytes) = parts::<Sparse>(call.required(n), NAME)?;
+    let (head, bytes) = parts::<Sparse>(call.required(n, &[types::SPARSEVEC]), NAME)?;
     let dims = usize::try_from(head.dims).map_err(|_| invalid(NAME))?;
     let count = usize::try_from(head.count).map_err(|_| invalid(NAME))?;
     let (indices, bytes) = numbers::<i32>(bytes, count, NAME)?;
-    let (values, _) = numbers::<f32>(bytes, count, NAME)?;
+    let (values, rest) = numbers::<f32>(bytes, count, NAME)?;
+    check_end(NAME, rest, head.unused)?;
     let ascending = indices.windows(2).all(|pair| pair[0] < pair[1]);
     if !ascending || indices.first().is_some_and(|&i| i < 0) || indices.last().is_some_and(|&i| i >= head.dims) {
         return Err(invalid(NAME));

@@ -1,65 +1,212 @@
-//! What the planner should know of approx_member: how many rows pass, and what asking costs.
+//! What the planner should know of approx_member: how many rows pass, and what a query costs.
 
 use super::call::{Call, pg_function};
-use super::image;
+use super::context::Context;
+use super::{stored, types};
 use crate::error::Result;
 use crate::filter::Facts;
 use crate::filter::params::check_theta;
-use crate::theory::{false_positives, question_cost};
-use pgrx::pg_sys::{self, Datum, NodeTag};
+use crate::filter::sketch;
+use crate::theory::{bloom, false_positives, question_cost};
+use pgrx::pg_sys::{self, Datum, Node, NodeTag, PlannerInfo};
+use std::cell::RefCell;
 
 /// Rows that are near a member, where nothing is known: the question is asked because they are few.
 const NEAR_ROWS: f64 = 0.01;
 /// Selectivity where the filter is not known at planning time.
 const UNKNOWN: f64 = 0.05;
 
-/// An argument of a call, if it is a constant when the query is planned.
-///
-/// With `root`, stable functions are called for their value, as the planner does for selectivity.
-unsafe fn constant(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List, n: usize) -> Option<Datum> {
+/// An argument of a call.
+unsafe fn argument(args: *mut pg_sys::List, n: usize) -> Option<*mut Node> {
     // SAFETY: `args` is a list of expressions, and `n` is checked against its length.
     unsafe {
-        if args.is_null() || n >= (*args).length as usize {
-            return None;
-        }
-        let expression = (*(*args).elements.add(n)).ptr_value.cast::<pg_sys::Node>();
-        let value = root.map_or(expression, |root| pg_sys::estimate_expression_value(root, expression));
-        let constant = value.cast::<pg_sys::Const>();
-        ((*value).type_ == NodeTag::T_Const && !(*constant).constisnull).then(|| (*constant).constvalue)
+        let args = args.as_ref().filter(|args| n < args.length as usize)?;
+        Some((*args.elements.add(n)).ptr_value.cast())
     }
 }
 
-/// What is known of a call's filter.
-unsafe fn constant_filter(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List) -> Option<Facts> {
-    // SAFETY: `args` are the arguments of the function this support function belongs to, a filter first.
-    unsafe { Facts::of(image::read(constant(root, args, 0)?).ok()?.words).ok() }
+/// The value of an expression that is a constant of this type.
+unsafe fn constant(expression: *mut Node, is_type: impl FnOnce(pg_sys::Oid) -> bool) -> Option<Datum> {
+    // SAFETY: the expression is of the type its tag names.
+    unsafe {
+        let constant = expression.cast::<pg_sys::Const>();
+        ((*expression).type_ == NodeTag::T_Const && !(*constant).constisnull && is_type((*constant).consttype))
+            .then(|| (*constant).constvalue)
+    }
+}
+
+/// What is known of a filter from the bytes before its bits.
+fn facts(filter: Datum) -> Option<Facts> {
+    let (front, words) = stored::front(filter).ok()?;
+    let members = sketch::estimate(&front.sketch().ok()?) as f64;
+    // Counting them would take reading all of the filter.
+    let verify_ones = |params: &crate::filter::params::Params| {
+        let bits = params.verify_bits as f64;
+        Ok((bloom::fill(members, f64::from(params.bloom_hashes), bits) * bits) as u64)
+    };
+    Facts::of_front(&front, words, verify_ones).ok()
+}
+
+/// What is known of a call's filter, if it is a constant.
+unsafe fn constant_filter(args: *mut pg_sys::List) -> Option<Facts> {
+    // SAFETY: as above.
+    facts(unsafe { constant(argument(args, 0)?, types::is_lsbf)? })
+}
+
+/// The same where functions may be called for the filter, as the planner does to estimate selectivities.
+unsafe fn estimated_filter(root: *mut PlannerInfo, args: *mut pg_sys::List) -> Option<Facts> {
+    // SAFETY: as above; the expression belongs to the query that is being planned.
+    unsafe {
+        let expression = argument(args, 0)?;
+        if (*expression).type_ == NodeTag::T_Const {
+            return facts(constant(expression, types::is_lsbf)?);
+        }
+        if let Some(known) = recalled(root, expression) {
+            return known;
+        }
+        let context = Context::new(pg_sys::CurrentMemoryContext, c"pg_lsbf filter");
+        let known = context.with(|| {
+            let value = pg_sys::estimate_expression_value(root, expression);
+            constant(value, types::is_lsbf).and_then(facts)
+        });
+        remember(root, expression, known.clone());
+        known
+    }
+}
+
+/// What a filter was found to be while a query was planned. The planner asks once for every partition, and functions that
+/// return filters are called, and their results detoasted, by PostgreSQL itself.
+struct Known {
+    expression: *mut Node,
+    facts: Option<Facts>,
+}
+
+/// The expressions met while a query is planned.
+struct Planning {
+    /// The query, and the time of its statement.
+    glob: *mut pg_sys::PlannerGlobal,
+    started: pg_sys::TimestampTz,
+    command: pg_sys::CommandId,
+    known: Vec<Known>,
+    /// What the expressions lie in.
+    context: Context,
+}
+
+thread_local! {
+    static PLANNING: RefCell<Option<Planning>> = const { RefCell::new(None) };
+}
+
+impl Planning {
+    unsafe fn new(root: *mut PlannerInfo) -> Planning {
+        // SAFETY: the root is that of a query that is being planned.
+        unsafe {
+            Planning {
+                glob: (*root).glob,
+                started: pg_sys::GetCurrentStatementStartTimestamp(),
+                command: pg_sys::GetCurrentCommandId(false),
+                known: Vec::new(),
+                context: Context::new(pg_sys::TopMemoryContext, c"pg_lsbf planning"),
+            }
+        }
+    }
+
+    unsafe fn is_of(&self, root: *mut PlannerInfo) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            self.glob == (*root).glob
+                && self.started == pg_sys::GetCurrentStatementStartTimestamp()
+                && self.command == pg_sys::GetCurrentCommandId(false)
+        }
+    }
+}
+
+unsafe fn recalled(root: *mut PlannerInfo, expression: *mut Node) -> Option<Option<Facts>> {
+    PLANNING.with_borrow(|planning| {
+        // SAFETY: the expressions that are compared are alive: one belongs to the query, the other to what is remembered.
+        unsafe {
+            let planning = planning.as_ref().filter(|planning| planning.is_of(root))?;
+            let same = |known: &&Known| pg_sys::equal(known.expression.cast(), expression.cast());
+            planning.known.iter().find(same).map(|known| known.facts.clone())
+        }
+    })
+}
+
+unsafe fn remember(root: *mut PlannerInfo, expression: *mut Node, facts: Option<Facts>) {
+    const MOST: usize = 32;
+    PLANNING.with_borrow_mut(|planning| {
+        // SAFETY: as above; the copy lives as long as what is remembered.
+        unsafe {
+            if !planning.as_ref().is_some_and(|planning| planning.is_of(root) && planning.known.len() < MOST) {
+                *planning = Some(Planning::new(root));
+            }
+            if let Some(planning) = planning {
+                let expression = planning.context.with(|| pg_sys::copyObjectImpl(expression.cast())).cast();
+                planning.known.push(Known { expression, facts });
+            }
+        }
+    });
+}
+
+/// Forgets what is known, at the end of a transaction.
+pub fn release() {
+    PLANNING.with(|planning| {
+        if let Ok(mut planning) = planning.try_borrow_mut() {
+            *planning = None;
+        }
+    });
 }
 
 /// The theta of a call; 1 where it is not known or not allowed.
-unsafe fn constant_theta(root: Option<*mut pg_sys::PlannerInfo>, args: *mut pg_sys::List) -> f64 {
-    // SAFETY: the third argument is a double precision.
-    let theta = unsafe { constant(root, args, 2) }.map_or(1.0, |datum| f64::from_bits(datum.value() as u64));
+unsafe fn theta(root: Option<*mut PlannerInfo>, args: *mut pg_sys::List) -> f64 {
+    // SAFETY: as above.
+    let theta = unsafe {
+        argument(args, 2)
+            .map(|expression| match root {
+                Some(root) => pg_sys::estimate_expression_value(root, expression),
+                None => expression,
+            })
+            .and_then(|value| constant(value, |type_| type_ == pg_sys::FLOAT8OID))
+            .map_or(1.0, |datum| f64::from_bits(datum.value() as u64))
+    };
     if check_theta(theta).is_ok() { theta } else { 1.0 }
 }
 
 /// The share of unrelated rows that pass. Predicted rates are those of rows at theta x far, but rows do not move away as
 /// theta grows: what passes at 1 passes at every larger theta.
-fn strangers(facts: &Facts, theta: f64) -> f64 {
+fn unrelated(facts: &Facts, theta: f64) -> f64 {
     let rate = false_positives(facts, theta);
     if theta > 1.0 { rate.max(false_positives(facts, 1.0)) } else { rate }
 }
 
+/// The share of rows that pass. It takes up to seconds to compute for filters with wide windows, and is wanted again for every
+/// partition.
+fn selectivity(facts: &Facts, theta: f64) -> f64 {
+    const MOST: usize = 16;
+    thread_local! {
+        static COMPUTED: RefCell<Vec<(Facts, f64, f64)>> = const { RefCell::new(Vec::new()) };
+    }
+    let same = |(of, at, _): &&(Facts, f64, f64)| of == facts && *at == theta;
+    if let Some(share) = COMPUTED.with_borrow(|computed| computed.iter().find(same).map(|(_, _, share)| *share)) {
+        return share;
+    }
+    let share = (unrelated(facts, theta) + NEAR_ROWS).clamp(1e-6, 1.0);
+    COMPUTED.with_borrow_mut(|computed| {
+        computed.truncate(MOST - 1);
+        computed.insert(0, (facts.clone(), theta, share));
+    });
+    share
+}
+
 fn support(call: &Call) -> Result<Datum> {
-    let request: *mut pg_sys::Node = call.required(0).cast_mut_ptr();
+    let request: *mut Node = call.required(0, &[pg_sys::INTERNALOID]).cast_mut_ptr();
     // SAFETY: PostgreSQL passes a request node of the type its tag names.
     unsafe {
         match (*request).type_ {
             NodeTag::T_SupportRequestSelectivity => {
                 let request = request.cast::<pg_sys::SupportRequestSelectivity>();
-                let facts = constant_filter(Some((*request).root), (*request).args);
-                let theta = constant_theta(Some((*request).root), (*request).args);
-                let passing = facts.map_or(UNKNOWN, |f| (strangers(&f, theta) + NEAR_ROWS).clamp(1e-6, 1.0));
-                (*request).selectivity = passing;
+                let (root, args) = ((*request).root, (*request).args);
+                let facts = estimated_filter(root, args);
+                (*request).selectivity = facts.map_or(UNKNOWN, |facts| selectivity(&facts, theta(Some(root), args)));
             }
             NodeTag::T_SupportRequestCost => {
                 let request = request.cast::<pg_sys::SupportRequestCost>();
@@ -67,10 +214,10 @@ fn support(call: &Call) -> Result<Datum> {
                 if node.is_null() || (*node).xpr.type_ != NodeTag::T_FuncExpr {
                     return Ok(Datum::null());
                 }
-                let Some(facts) = constant_filter(None, (*node).args) else { return Ok(Datum::null()) };
+                let Some(facts) = constant_filter((*node).args) else { return Ok(Datum::null()) };
                 (*request).startup = 0.0;
-                (*request).per_tuple = question_cost(&facts.params, facts.dims, constant_theta(None, (*node).args))
-                    * pg_sys::cpu_operator_cost;
+                (*request).per_tuple =
+                    question_cost(&facts.params, facts.dims, theta(None, (*node).args)) * pg_sys::cpu_operator_cost;
             }
             _ => return Ok(Datum::null()),
         }

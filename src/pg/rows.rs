@@ -16,7 +16,7 @@ impl Rows {
         // SAFETY: a function that returns a set is called with a ReturnSetInfo, which says what the caller can take; what is
         // made here lives as long as the query, as the executor asks for.
         unsafe {
-            let info = (*call.0).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+            let info = (*call.fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
             if info.is_null()
                 || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
                 || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
@@ -27,7 +27,7 @@ impl Rows {
             }
             let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
             let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
-            let class = pg_sys::get_call_result_type(call.0, std::ptr::null_mut(), &mut descriptor);
+            let class = pg_sys::get_call_result_type(call.fcinfo, std::ptr::null_mut(), &mut descriptor);
             if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE || (*descriptor).natts as usize != columns {
                 pg_sys::MemoryContextSwitchTo(context);
                 return Err(Error::parameter("function was declared with other columns"));

@@ -1,156 +1,252 @@
-//! Filters that lie in a TOAST table. A statement that asks one many times reads it once and keeps it; one that asks it
-//! once reads only the chunks it touches.
+//! Filters that lie in a TOAST table. One that is queried many times in a transaction is read once and kept for all of its
+//! statements and functions; of one that is queried once, only the chunks it touches are read.
 
-use super::call::Call;
+use super::context::{Context, create};
 use super::error::raise;
-use super::image;
+use super::{cache, engines, image};
 use crate::error::{Code, Error, Result};
 use crate::filter::bits::Body;
 use crate::filter::header::{FRONT, Header, RESERVED, View};
-use crate::hash::mix::{mix, reduce};
-use pgrx::pg_sys::{self, Datum};
-use pgrx::varlena::{vardata_any, varsize_any_exhdr};
-use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
-use std::mem::MaybeUninit;
+use crate::hash::mix::mix;
+use pgrx::pg_sys::{self, Datum, MemoryContext};
+use pgrx::varlena::{set_varsize_4b, vardata_any, varsize_any_exhdr};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 
-/// A filter to be asked.
+/// A filter to be queried.
 pub enum Filter<'a> {
-    Whole(View<'a>),
+    Whole(Whole<'a>),
     Parts(Parts<'a>),
 }
 
-/// Most filters a statement remembers, and bytes of those it keeps.
-const REMEMBERED: usize = 256;
-const KEPT_BYTES: usize = 64 << 20;
+/// Most filters that are remembered, read or not.
+const REMEMBERED: usize = 4096;
 /// Smaller filters are read whole at once: that takes no longer than a few chunks do.
 const PARTS_FROM: usize = 128 << 10;
 /// Fetching a block takes about as long as reading so many bytes of the whole.
 const BLOCK_COST: usize = 16 << 10;
+/// Bytes fetched at once where all of a filter is read: interrupts are checked in between.
+const PIECE: usize = 1 << 20;
 
-/// A stored filter that a statement met.
-#[derive(Clone, Copy)]
-struct Met {
-    toast: pg_sys::varatt_external,
-    /// All of it, once it was read: where it lies, its words and its header.
-    whole: *const u64,
-    words: usize,
-    header: MaybeUninit<Header>,
-    /// Blocks of it that were fetched, and one for each time it was asked by parts.
-    fetched: usize,
+/// A TOAST pointer, by what it points to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    value: u32,
+    relation: u32,
+    size: i32,
+    extinfo: u32,
 }
 
-impl Met {
-    /// SAFETY: it must have been read whole.
-    #[inline]
-    unsafe fn view<'a>(&self) -> View<'a> {
-        // SAFETY: the header was stored with the words, as many as the value has.
-        unsafe { View { header: self.header.assume_init(), words: std::slice::from_raw_parts(self.whole, self.words) } }
+impl Key {
+    fn of(toast: &pg_sys::varatt_external) -> Key {
+        let (value, relation) = (toast.va_valueid.to_u32(), toast.va_toastrelid.to_u32());
+        Key { value, relation, size: toast.va_rawsize, extinfo: toast.va_extinfo }
     }
 }
 
-/// The stored filters that one function met in one statement. It lies in fn_extra, zeroed at first. A call opens one filter
-/// through it: opening a second one may free the first.
-struct Memory {
-    entries: [Met; REMEMBERED],
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.value) << 32 | u64::from(self.relation));
+    }
+}
+
+/// Values are numbered in turn.
+#[derive(Default)]
+struct Mixed(u64);
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are numbers")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(0, key);
+    }
+}
+
+/// All of a stored filter.
+struct Read {
+    _context: Context,
+    words: *const u64,
     count: usize,
+    header: Header,
+}
+
+/// A stored filter that the transaction has met.
+#[derive(Default)]
+struct Met {
+    /// All of it, once it was read.
+    read: Option<Read>,
+    /// Blocks of it that were fetched, and one for each query by parts.
+    fetched: Cell<usize>,
+    /// Calls that use it.
+    uses: Cell<usize>,
+}
+
+/// The stored filters that the transaction has met.
+struct Filters {
+    met: HashMap<Key, Box<Met>, BuildHasherDefault<Mixed>>,
+    /// Bytes of those that were read.
     bytes: usize,
-    /// The entry used last.
-    last: usize,
-    draws: u64,
+    /// What their memory is part of; made when it is needed first.
+    parent: MemoryContext,
 }
 
-impl Memory {
-    /// Looks first at the entry used last and the ones behind it: a filter is asked many times, or all are in turn.
-    fn find(&mut self, toast: &pg_sys::varatt_external) -> bool {
-        let found = (self.last..self.count).chain(0..self.last).find(|&at| same(&self.entries[at].toast, toast));
-        self.last = found.unwrap_or(self.last);
-        found.is_some()
-    }
+thread_local! {
+    static FILTERS: RefCell<Filters> =
+        RefCell::new(Filters { met: HashMap::default(), bytes: 0, parent: std::ptr::null_mut() });
+}
 
-    /// Remembers one more. Which one is forgotten is left to chance: of filters asked in turn, the oldest is the one that
-    /// is needed next.
-    unsafe fn push(&mut self, toast: pg_sys::varatt_external) {
-        if self.count == REMEMBERED {
-            let at = self.draw();
-            // SAFETY: as asked of the caller.
-            unsafe { self.drop_whole(at) };
-            self.count -= 1;
-            self.entries[at] = self.entries[self.count];
+impl Filters {
+    fn parent(&mut self) -> MemoryContext {
+        if self.parent.is_null() {
+            // SAFETY: the parent exists as long as the process, and so does what is made here.
+            self.parent = unsafe { create(pg_sys::TopMemoryContext, c"pg_lsbf filters") };
         }
-        self.entries[self.count] =
-            Met { toast, whole: std::ptr::null(), words: 0, header: MaybeUninit::uninit(), fetched: 0 };
-        self.last = self.count;
-        self.count += 1;
+        self.parent
     }
 
-    /// An entry other than the one used last, which the same call may still read.
-    fn draw(&mut self) -> usize {
-        self.draws += 1;
-        (self.last + 1 + reduce(mix(0, self.draws), self.count as u64 - 1) as usize) % self.count
-    }
-
-    unsafe fn drop_whole(&mut self, at: usize) {
-        let met = &mut self.entries[at];
-        if !met.whole.is_null() {
-            self.bytes -= met.toast.va_rawsize as usize;
-            // SAFETY: it was detoasted by `keep`, and nobody reads it any more.
-            unsafe { pg_sys::pfree(met.whole.cast_mut().cast()) };
-            // It must earn its place again, else filters that do not fit would be read in turn.
-            (met.whole, met.fetched) = (std::ptr::null(), 1);
-        }
-    }
-
-    /// Whether the filter used last is kept, or should be: the second time where there is room for it, else when so many
-    /// blocks of it were fetched that reading it would have cost no more.
+    /// A filter, met now or before.
     #[inline]
-    fn is_worth_keeping(&self) -> bool {
-        let met = &self.entries[self.last];
-        let size = met.toast.va_rawsize as usize;
-        !met.whole.is_null()
-            || size < PARTS_FROM
-            || met.fetched > 0 && self.bytes + size <= KEPT_BYTES
-            || met.fetched > size / BLOCK_COST
+    fn meet(&mut self, key: Key) -> &mut Met {
+        if self.met.len() >= REMEMBERED && !self.met.contains_key(&key) {
+            self.forget();
+        }
+        self.met.entry(key).or_default()
     }
 
-    /// The filter used last, read and kept in the memory of the statement if it is not yet.
-    #[inline]
-    fn keep<'a>(&mut self, datum: Datum, context: pg_sys::MemoryContext) -> Result<View<'a>> {
-        let met = &self.entries[self.last];
-        if !met.whole.is_null() {
-            // SAFETY: it was read whole.
-            return Ok(unsafe { met.view() });
-        }
-        self.read(datum, context)
+    /// Forgets every other filter that is not in use.
+    #[cold]
+    fn forget(&mut self) {
+        let mut nth = 0;
+        self.met.retain(|_, met| {
+            nth += 1;
+            nth % 2 == 0 || met.uses.get() > 0
+        });
+        self.bytes = self.met.iter().filter(|(_, met)| met.read.is_some()).map(|(key, _)| key.size as usize).sum();
     }
 
-    fn read<'a>(&mut self, datum: Datum, context: pg_sys::MemoryContext) -> Result<View<'a>> {
-        let size = self.entries[self.last].toast.va_rawsize as usize;
-        while self.bytes > 0 && self.bytes + size > KEPT_BYTES {
-            let at = self.draw();
-            // SAFETY: the entry is not the one used last.
-            unsafe { self.drop_whole(at) };
+    /// Whether a filter is small, or was queried so often that it should be read whole: the second time where there is room
+    /// for it, else when so many blocks of it were fetched that reading it would have cost no more.
+    fn is_worth_reading(&self, size: usize, fetched: usize) -> bool {
+        size < PARTS_FROM
+            || fetched > 0 && self.bytes + engines::held() + size <= cache::limit()
+            || fetched > size / BLOCK_COST
+    }
+
+    /// Drops filters that are not in use until the others have at most so many bytes.
+    fn shrink(&mut self, most: usize) {
+        let idle = |met: &Met| met.read.is_some() && met.uses.get() == 0;
+        let mut keys: Vec<Key> = self.met.iter().filter(|(_, met)| idle(met)).map(|(key, _)| *key).collect();
+        while self.bytes > most && !keys.is_empty() {
+            let key = keys.swap_remove(cache::draw(keys.len()));
+            if let Some(met) = self.met.get_mut(&key) {
+                self.bytes -= key.size as usize;
+                // It must earn its place again, else filters that do not fit would be read in turn.
+                (met.read, met.fetched) = (None, Cell::new(1));
+            }
         }
-        // SAFETY: the datum is a filter; the context lives as long as this memory.
-        let whole = unsafe {
-            let before = pg_sys::MemoryContextSwitchTo(context);
-            let whole: *const u64 = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast();
-            pg_sys::MemoryContextSwitchTo(before);
-            whole
+    }
+
+    /// Reads all of a filter.
+    #[cold]
+    fn read(&mut self, key: Key, datum: Datum, toast: &pg_sys::varatt_external) -> Result<()> {
+        let (size, limit) = (key.size as usize, cache::limit());
+        if self.bytes + engines::held() + size > limit {
+            self.shrink(limit.saturating_sub(engines::held() + size));
+            if self.bytes + engines::held() + size > limit {
+                engines::make_room(limit.saturating_sub(self.bytes + size));
+            }
+        }
+        let context = Context::new(self.parent(), c"pg_lsbf filter");
+        let words = match is_compressed(toast) {
+            true => decompressed(&context, datum),
+            false => copied(&context, datum, size),
         };
-        // SAFETY: it was detoasted just now.
-        let view = unsafe { image::view(whole)? };
-        let met = &mut self.entries[self.last];
-        (met.whole, met.words, met.header) = (whole, view.words.len(), MaybeUninit::new(view.header));
+        let view = View::new(words)?;
+        let (count, header, words) = (words.len(), view.header, words.as_ptr());
+        self.meet(key).read = Some(Read { _context: context, words, count, header });
         self.bytes += size;
-        Ok(view)
+        Ok(())
+    }
+
+    /// A filter of which all is there, in use until it is dropped.
+    #[inline]
+    fn hold<'a>(&mut self, key: Key, datum: Datum, toast: &pg_sys::varatt_external) -> Result<Whole<'a>> {
+        if self.meet(key).read.is_none() {
+            self.read(key, datum, toast)?;
+        }
+        let met = self.meet(key);
+        let Some(read) = &met.read else { return Err(damaged()) };
+        met.uses.set(met.uses.get() + 1);
+        // SAFETY: what was read stays where it is while it is in use.
+        let words = unsafe { std::slice::from_raw_parts(read.words, read.count) };
+        Ok(Whole { view: View { header: read.header, words }, used: Some(NonNull::from(&*met)) })
     }
 }
 
-fn same(a: &pg_sys::varatt_external, b: &pg_sys::varatt_external) -> bool {
-    (a.va_valueid, a.va_toastrelid, a.va_rawsize, a.va_extinfo)
-        == (b.va_valueid, b.va_toastrelid, b.va_rawsize, b.va_extinfo)
+/// Detoasts a compressed filter.
+fn decompressed<'a>(context: &Context, datum: Datum) -> &'a [u64] {
+    // SAFETY: the datum is a filter; its copy has a four-byte header and the alignment of memory that is allocated.
+    unsafe {
+        let value = context.with(|| pg_sys::pg_detoast_datum(datum.cast_mut_ptr()));
+        std::slice::from_raw_parts(value.cast(), pgrx::varlena::varsize_any(value) / 8)
+    }
+}
+
+/// Copies a filter piece by piece, so that it can be interrupted.
+fn copied<'a>(context: &Context, datum: Datum, size: usize) -> &'a [u64] {
+    // SAFETY: as much is allocated as is filled, and a piece is not longer than was asked for.
+    unsafe {
+        let image = pg_sys::MemoryContextAllocZero(context.get(), size.next_multiple_of(8)).cast::<u8>();
+        set_varsize_4b(image.cast(), size as i32);
+        for start in (RESERVED..size).step_by(PIECE) {
+            pgrx::check_for_interrupts!();
+            let piece = fetch(datum, start - RESERVED, PIECE.min(size - start));
+            image.add(start).copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+            free(piece);
+        }
+        std::slice::from_raw_parts(image.cast(), size / 8)
+    }
+}
+
+/// All words of a filter. A stored one is kept, and not given up while this is there.
+pub struct Whole<'a> {
+    view: View<'a>,
+    used: Option<NonNull<Met>>,
+}
+
+impl Whole<'_> {
+    /// A filter that is not stored, or not kept.
+    fn passing(datum: Datum) -> Result<Self> {
+        Ok(Whole { view: image::read(datum)?, used: None })
+    }
+}
+
+impl<'a> Deref for Whole<'a> {
+    type Target = View<'a>;
+
+    #[inline]
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
+}
+
+impl Drop for Whole<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(met) = self.used {
+            // SAFETY: what is in use is not forgotten, and boxed, so that it does not move.
+            let uses = unsafe { &met.as_ref().uses };
+            uses.set(uses.get() - 1);
+        }
+    }
 }
 
 #[inline]
@@ -173,54 +269,55 @@ fn is_compressed(toast: &pg_sys::varatt_external) -> bool {
     i64::from(toast.va_extinfo & ((1 << SIZE_BITS) - 1)) < i64::from(toast.va_rawsize) - RESERVED as i64
 }
 
-/// A filter to be asked: whole where it is at hand or worth reading, else by parts.
+/// A filter to be queried: whole where it was read or is worth reading, else by parts.
 #[inline]
-pub fn open<'a>(call: &'a Call, datum: Datum) -> Result<Filter<'a>> {
-    let (Some(toast), Some(lookup)) = (toast_pointer(datum), call.lookup()) else {
-        return image::read(datum).map(Filter::Whole);
-    };
-    // SAFETY: the record belongs to this call.
-    let (memory, context) = unsafe { recall(lookup, toast) };
-    if !is_compressed(&toast) && !memory.is_worth_keeping() {
-        let front = front_of(datum, &toast)?;
-        // A list is read whole: it is large for its centre only.
-        if !front.header.is_sparse {
-            memory.entries[memory.last].fetched += 1;
-            return Ok(Filter::Parts(Parts::new(front, datum, toast, lookup)));
+pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
+    let Some(toast) = toast_pointer(datum) else { return Whole::passing(datum).map(Filter::Whole) };
+    FILTERS.with_borrow_mut(|filters| {
+        let key = Key::of(&toast);
+        let met = filters.meet(key);
+        let (is_read, fetched) = (met.read.is_some(), met.fetched.get());
+        if !is_read && !is_compressed(&toast) && !filters.is_worth_reading(key.size as usize, fetched) {
+            let front = front_of(datum, &toast)?;
+            // A list is read whole: it is large for its centre only.
+            if !front.header.is_sparse {
+                filters.meet(key).fetched.set(fetched + 1);
+                return Ok(Filter::Parts(Parts::new(front, datum, toast)));
+            }
         }
-    }
-    memory.keep(datum, context).map(Filter::Whole)
+        filters.hold(key, datum, &toast).map(Filter::Whole)
+    })
 }
 
-/// All words of a filter; a stored one is read once a statement.
-pub fn whole<'a>(call: &'a Call, datum: Datum) -> Result<View<'a>> {
-    let (Some(toast), Some(lookup)) = (toast_pointer(datum), call.lookup()) else { return image::read(datum) };
-    // SAFETY: the record belongs to this call.
-    let (memory, context) = unsafe { recall(lookup, toast) };
-    memory.keep(datum, context)
+/// All words of a filter.
+#[inline]
+pub fn whole<'a>(datum: Datum) -> Result<Whole<'a>> {
+    let Some(toast) = toast_pointer(datum) else { return Whole::passing(datum) };
+    FILTERS.with_borrow_mut(|filters| filters.hold(Key::of(&toast), datum, &toast))
 }
 
-/// What a function remembers of its statement, with a stored filter as the one used last, and the memory that lives as
-/// long.
-///
-/// SAFETY: the record must be that of the function being called, and nobody else may hold what is remembered.
-#[inline]
-unsafe fn recall<'a>(
-    lookup: NonNull<pg_sys::FmgrInfo>,
-    toast: pg_sys::varatt_external,
-) -> (&'a mut Memory, pg_sys::MemoryContext) {
-    // SAFETY: fn_extra is ours alone, zeroed or a `Memory` made here; both live in fn_mcxt.
-    unsafe {
-        let lookup = &mut *lookup.as_ptr();
-        if lookup.fn_extra.is_null() {
-            lookup.fn_extra = pg_sys::MemoryContextAllocZero(lookup.fn_mcxt, size_of::<Memory>());
+/// Drops filters that are not in use until the others have at most so many bytes.
+pub fn shrink(most: usize) {
+    FILTERS.with(|filters| {
+        if let Ok(mut filters) = filters.try_borrow_mut() {
+            filters.shrink(most);
         }
-        let memory = &mut *lookup.fn_extra.cast::<Memory>();
-        if !memory.find(&toast) {
-            memory.push(toast);
+    });
+}
+
+/// How many filters are kept, and their bytes.
+pub fn kept() -> (usize, usize) {
+    FILTERS.with_borrow(|filters| (filters.met.values().filter(|met| met.read.is_some()).count(), filters.bytes))
+}
+
+/// Forgets all filters, at the end of a transaction: then values may be removed, and their numbers used again.
+pub fn release() {
+    FILTERS.with(|filters| {
+        if let Ok(mut filters) = filters.try_borrow_mut() {
+            filters.met = HashMap::default();
+            filters.bytes = 0;
         }
-        (memory, lookup.fn_mcxt)
-    }
+    });
 }
 
 /// The words before the bits, and the number of all words: read without the rest where that is possible.
@@ -266,6 +363,96 @@ fn fetch<'a>(datum: Datum, offset: usize, length: usize) -> &'a [u8] {
     }
 }
 
+/// Frees what was fetched.
+///
+/// # Safety
+/// The bytes must be those of [`fetch`], and not be used any more.
+unsafe fn free(bytes: &[u8]) {
+    // SAFETY: the bytes lie behind the head of the slice that was fetched.
+    unsafe { pg_sys::pfree(bytes.as_ptr().cast_mut().sub(RESERVED).cast()) };
+}
+
+/// The bytes of a filter without PostgreSQL's length, read piece by piece where it is stored and not compressed.
+pub struct Bytes {
+    datum: Datum,
+    toast: Option<pg_sys::varatt_external>,
+    /// All of it, where it is not read by pieces: its own memory, or a copy that is freed with this.
+    plain: *mut pg_sys::varlena,
+    len: usize,
+}
+
+impl Bytes {
+    pub fn of(datum: Datum) -> Bytes {
+        let toast = toast_pointer(datum);
+        if let Some(toast) = toast.filter(|toast| !is_compressed(toast)) {
+            let len = toast.va_rawsize as usize - RESERVED;
+            return Bytes { datum, toast: Some(toast), plain: std::ptr::null_mut(), len };
+        }
+        // SAFETY: the datum is a varlena.
+        unsafe {
+            let plain = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+            Bytes { datum, toast, plain, len: varsize_any_exhdr(plain) }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether both are one value: the same in a TOAST table, or in memory.
+    pub fn is_same(&self, other: &Bytes) -> bool {
+        match (&self.toast, &other.toast) {
+            (Some(ours), Some(theirs)) => Key::of(ours) == Key::of(theirs),
+            _ => self.datum == other.datum,
+        }
+    }
+
+    pub fn piece(&self, range: Range<usize>) -> Piece<'_> {
+        if self.plain.is_null() {
+            let bytes = fetch(self.datum, range.start, range.len());
+            if bytes.len() != range.len() {
+                raise(damaged());
+            }
+            return Piece { bytes, is_fetched: true };
+        }
+        // SAFETY: it is as long as its header says.
+        let bytes = unsafe { std::slice::from_raw_parts(vardata_any(self.plain).cast::<u8>(), self.len) };
+        Piece { bytes: &bytes[range], is_fetched: false }
+    }
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        if !self.plain.is_null() && self.plain != self.datum.cast_mut_ptr() {
+            // SAFETY: PostgreSQL made the copy for us.
+            unsafe { pg_sys::pfree(self.plain.cast()) };
+        }
+    }
+}
+
+/// Some bytes of a filter.
+pub struct Piece<'a> {
+    bytes: &'a [u8],
+    is_fetched: bool,
+}
+
+impl Deref for Piece<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes
+    }
+}
+
+impl Drop for Piece<'_> {
+    fn drop(&mut self) {
+        if self.is_fetched {
+            // SAFETY: they were fetched for this piece.
+            unsafe { free(self.bytes) };
+        }
+    }
+}
+
 /// Words fetched at once: a chunk of a TOAST table has about four times as many.
 const BLOCK: usize = 64;
 /// Blocks of any filter that may be fetched for one question.
@@ -278,24 +465,16 @@ pub struct Parts<'a> {
     pub words: usize,
     datum: Datum,
     toast: pg_sys::varatt_external,
-    lookup: NonNull<pg_sys::FmgrInfo>,
     /// The blocks fetched so far, by their numbers.
     blocks: RefCell<BTreeMap<usize, [u64; BLOCK]>>,
     /// All of it, where a question touches so much that this is cheaper.
-    whole: OnceCell<View<'a>>,
+    whole: OnceCell<Whole<'a>>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(front: View<'a>, datum: Datum, toast: pg_sys::varatt_external, lookup: NonNull<pg_sys::FmgrInfo>) -> Self {
-        Parts {
-            front,
-            words: toast.va_rawsize as usize / 8,
-            datum,
-            toast,
-            lookup,
-            blocks: RefCell::default(),
-            whole: OnceCell::new(),
-        }
+    fn new(front: View<'a>, datum: Datum, toast: pg_sys::varatt_external) -> Self {
+        let words = toast.va_rawsize as usize / 8;
+        Parts { front, words, datum, toast, blocks: RefCell::default(), whole: OnceCell::new() }
     }
 
     fn fetch_block(&self, number: usize) -> [u64; BLOCK] {
@@ -308,8 +487,8 @@ impl<'a> Parts<'a> {
         if bytes.len() < (self.words - start).min(BLOCK) * 8 {
             raise(damaged());
         }
-        // SAFETY: the bytes lie behind the head of the slice that was just fetched.
-        unsafe { pg_sys::pfree(bytes.as_ptr().cast_mut().sub(RESERVED).cast()) };
+        // SAFETY: they were copied.
+        unsafe { free(bytes) };
         words
     }
 
@@ -318,11 +497,9 @@ impl<'a> Parts<'a> {
         self.blocks.borrow().len() >= LEAST_BLOCKS.max(self.words * 8 / BLOCK_COST / 2)
     }
 
-    /// All of it, kept for the next question.
-    fn read_whole(&self) -> View<'a> {
-        // SAFETY: the record belongs to this call, and what it remembers is not in use: a filter read by parts is not.
-        let (memory, context) = unsafe { recall(self.lookup, self.toast) };
-        memory.keep(self.datum, context).unwrap_or_else(|error| raise(error))
+    /// All of it, kept for the next query.
+    fn read_whole(&self) -> Whole<'a> {
+        whole(self.datum).unwrap_or_else(|error| raise(error))
     }
 }
 
@@ -348,9 +525,12 @@ impl Body for Parts<'_> {
 impl Drop for Parts<'_> {
     /// What was fetched counts when the filter is met again.
     fn drop(&mut self) {
-        // SAFETY: the record belongs to this call, which opened no other filter; what it remembers was made by `recall`.
-        let memory = unsafe { &mut *(*self.lookup.as_ptr()).fn_extra.cast::<Memory>() };
-        memory.entries[memory.last].fetched += self.blocks.borrow().len();
+        FILTERS.with(|filters| {
+            if let Ok(mut filters) = filters.try_borrow_mut() {
+                let fetched = &filters.meet(Key::of(&self.toast)).fetched;
+                fetched.set(fetched.get() + self.blocks.borrow().len());
+            }
+        });
     }
 }
 

@@ -8,8 +8,8 @@ use super::pages::{Form, Words, copied};
 use super::stored;
 use crate::error::{Error, Result};
 use crate::filter::bits::BodyMut;
-use crate::filter::header::{Bits, Header, View, decode_params};
-use crate::filter::{Adds, Counters, Engine, check_alike};
+use crate::filter::header::{Bits, Header, View};
+use crate::filter::{Adds, Counters, Engine, check_alike_stored};
 use pgrx::pg_sys::{self, Datum};
 use std::ffi::c_void;
 
@@ -70,8 +70,7 @@ impl Partition {
         if empty && first.stored() == prototype.stored() && (dims == 0 || dims == self.dims) {
             return Ok(());
         }
-        let (ours, theirs) = (decode_params(first.stored())?, decode_params(prototype.stored())?);
-        let detail = check_alike(&ours, first.header.dims, &theirs, prototype.header.dims);
+        let detail = check_alike_stored(&first, prototype);
         let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
         Err(Error::parameter(format!("the prototype must be the same for all rows of a partition: {detail}"))
             .with_hint(super::aggregate::SAME_ONE))
@@ -121,7 +120,7 @@ macro_rules! for_each_window_input {
 
 /// Where the partition keeps a pointer to what it remembers, null at first.
 fn kept<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partition> {
-    let window = window_of(call.0).ok_or_else(|| {
+    let window = window_of(call.fcinfo).ok_or_else(|| {
         Error::parameter(format!("{name} was not called as a window function"))
             .with_hint(format!("Write {name}(vec, prototype) OVER (PARTITION BY ... ORDER BY ...)."))
     })?;
@@ -146,11 +145,11 @@ fn start<'a>(kept: &mut *mut Partition, engine: &Engine, prototype: &View) -> &'
 #[inline]
 fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool>> {
     let kept = kept(call, name)?;
-    let (Some(_), Some(theta)) = (call.arg(0), call.float8(2)) else { return Ok(None) };
+    let (Some(_), Some(theta)) = ((!call.is_null(0)).then_some(()), call.float8(2)) else { return Ok(None) };
     let vector = read(call, 0)?;
     prefetch(&vector);
-    let prototype = call.arg(1).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
-    let prototype = stored::whole(call, prototype)?;
+    let prototype = call.filter(1).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
+    let prototype = stored::whole(prototype)?;
     // SAFETY: it is null or was made by `start`, and nobody else has it.
     let mut partition = unsafe { kept.as_mut() };
     // Where the prototype does not say how many dimensions vectors have, the first one of the partition does.

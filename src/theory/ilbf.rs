@@ -246,6 +246,11 @@ pub struct VotePlan {
 }
 
 impl VotePlan {
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.steps.capacity() * size_of::<(f64, u32)>()
+    }
+
     pub fn new(params: &Params, level: u64) -> Self {
         Self::up_to(params, level, f64::INFINITY)
     }
@@ -361,6 +366,13 @@ struct Candidate {
 }
 
 impl DistancePlan {
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.steps.capacity() * size_of::<(f64, u32)>()
+            + self.candidates.capacity() * size_of::<Candidate>()
+    }
+
     pub fn new(params: &Params, plan: &VotePlan, level: u64) -> Self {
         let fill = level_fill(level);
         let thetas = (0..DISTANCE_STEPS).map(|i| libm::exp2((i as f64 - 4.0) / 2.0));

@@ -7,8 +7,9 @@ CREATE VIEW ours AS
   SELECT p.* FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
   JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass WHERE extname = 'pg_lsbf';
 
--- Everything is immutable and parallel safe, nothing is SECURITY DEFINER.
-SELECT count(*) > 0 AS some, bool_and(provolatile = 'i' OR proname = 'lsbf_design_for') AS immutable, bool_and(proparallel = 's' OR proname = 'lsbf_design_for') AS parallel_safe,
+-- All is immutable and parallel safe but what looks at tables or at the session; nothing is SECURITY DEFINER.
+SELECT count(*) > 0 AS some, bool_and(provolatile = 'i' OR proname IN ('lsbf_design_for', 'lsbf_cache')) AS immutable,
+  bool_and(proparallel = 's' OR proname IN ('lsbf_design_for', 'lsbf_cache')) AS parallel_safe,
   bool_or(prosecdef) AS definer FROM ours;
 -- What is not strict: constructors, whose arguments may be left out, and what aggregates are made of.
 SELECT DISTINCT proname FROM ours WHERE NOT proisstrict ORDER BY 1;

@@ -27,6 +27,18 @@ pub fn check_room(bytes: usize) -> Result<()> {
     reserve(&mut Vec::<u8>::new(), bytes)
 }
 
+/// Has freed memory given back to the system, after work that took much of it: else the allocator keeps it for later.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(keep: usize) -> std::ffi::c_int;
+        }
+        // SAFETY: glibc's function may be called at any time.
+        unsafe { malloc_trim(0) };
+    }
+}
+
 fn ask(reserve: impl FnOnce() -> std::result::Result<(), std::collections::TryReserveError>) -> Result<()> {
     ASKING.set(true);
     let made = reserve();

@@ -101,10 +101,10 @@ $script$;
     here pg_catalog.oid;
     wrong pg_catalog.text;
 BEGIN
-    IF NOT EXISTS (
-        SELECT FROM pg_catalog.pg_extension
-          WHERE extname OPERATOR(pg_catalog.=) 'vector'
-            AND pg_catalog.regexp_match(extversion, '^(\d+)\.(\d+)')::pg_catalog.int4[] OPERATOR(pg_catalog.>=) '{0,7}'::pg_catalog.int4[]) THEN
+    PERFORM FROM pg_catalog.pg_extension
+      WHERE extname OPERATOR(pg_catalog.=) 'vector'
+        AND pg_catalog.regexp_match(extversion, '^(\d+)\.(\d+)')::pg_catalog.int4[] OPERATOR(pg_catalog.>=) '{0,7}'::pg_catalog.int4[];
+    IF NOT FOUND THEN
         RAISE EXCEPTION 'pg_lsbf_vector needs pgvector 0.7 or later'
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Update it with ALTER EXTENSION vector UPDATE.';
     END IF;

@@ -5,6 +5,7 @@ use super::engines;
 use super::image;
 use super::input::{Read, for_each_input, prefetch};
 use super::stored;
+use super::types;
 use crate::error::{Error, Result};
 use crate::filter::header::{self, Bits, View};
 use crate::filter::params::Params;
@@ -36,7 +37,7 @@ fn grown(engine: &mut Engine, filter: &View, vector: &Vector) -> Result<Datum> {
 fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
     with_member(&image::read(call.required_filter(0))?, &read(call, 1)?)
 }
-for_each_input!(lsbf_add,
+for_each_input!(lsbf_add -> types::LSBF,
     bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
     int4s => lsbf_add_int, int8s => lsbf_add_bigint, numerics => lsbf_add_numeric,
     texts => lsbf_add_texts, untyped => lsbf_add_text,
@@ -77,7 +78,7 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     engines::with_parameters_of(&prototype, &header, words, &vector, add)?;
     Ok(state)
 }
-for_each_input!(lsbf_agg_step,
+for_each_input!(lsbf_agg_step -> types::LSBF,
     bits => lsbf_agg_step_bit, bytea => lsbf_agg_step_bytea, float4s => lsbf_agg_step_real,
     float8s => lsbf_agg_step_double, int4s => lsbf_agg_step_int, int8s => lsbf_agg_step_bigint,
     numerics => lsbf_agg_step_numeric, texts => lsbf_agg_step_texts, untyped => lsbf_agg_step_text,
@@ -186,4 +187,4 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     merge(&params, image, &theirs, pause)?;
     Ok(image::datum(image))
 }
-pg_function!(lsbf_union, lsbf_union);
+pg_function!(lsbf_union -> types::LSBF, lsbf_union);

@@ -6,7 +6,7 @@
 
 use super::call::{self, Call, pg_function};
 use super::rows::Rows;
-use super::{construct, engines, guard, planner, stored};
+use super::{construct, engines, guard, planner, stored, types};
 use crate::error::Result;
 use crate::hash::mix::{mix, reduce};
 use pgrx::pg_sys::{self, Datum};
@@ -134,11 +134,11 @@ unsafe extern "C-unwind" fn at_utility(
 
 /// lsbf_cache: what this session keeps.
 fn cache(call: &Call) -> Result<Datum> {
-    let mut rows = Rows::new(call, 3)?;
+    let mut rows = Rows::new(call, &[pg_sys::TEXTOID, pg_sys::INT8OID, pg_sys::INT8OID])?;
     let kinds = [("filters", stored::kept()), ("hash functions", engines::kept())];
     for (kind, (entries, bytes)) in kinds {
         rows.put(&[Some(call::text(kind)), Some(call::int8(entries as u64)), Some(call::int8(bytes as u64))]);
     }
     Ok(Datum::null())
 }
-pg_function!(lsbf_cache, cache);
+pg_function!(lsbf_cache -> types::ROW, cache);

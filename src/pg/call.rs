@@ -13,10 +13,15 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// A call of a function that returns a type.
     #[inline]
-    pub fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+    pub fn new(fcinfo: pg_sys::FunctionCallInfo, result: Oid) -> Self {
         // SAFETY: PostgreSQL's call information is alive during the call.
-        Call { fcinfo, signature: Signature::of(unsafe { (*fcinfo).flinfo }) }
+        let call = Call { fcinfo, signature: Signature::of(unsafe { (*fcinfo).flinfo }) };
+        if call.signature.is_some_and(|signature| signature.result != result) {
+            raise(types::wrong_result(&call));
+        }
+        call
     }
 
     /// Whether an argument is NULL, or not there.
@@ -40,7 +45,7 @@ impl Call<'_> {
     pub fn arg(&self, n: usize, types: &[Oid]) -> Option<Datum> {
         let value = self.value(n)?;
         match self.signature {
-            Some(signature) if !types.iter().any(|&type_| signature.has(n, type_)) => raise(types::mismatch(self, n)),
+            Some(signature) if !types.iter().any(|&type_| signature.has(n, type_)) => raise(types::wrong_argument(self, n)),
             _ => Some(value),
         }
     }
@@ -130,25 +135,25 @@ pub fn text(value: &str) -> Datum {
     unsafe { Datum::from(pg_sys::cstring_to_text_with_len(value.as_ptr().cast(), value.len() as i32)) }
 }
 
-/// Defines an SQL-callable function: `pg_function!(name, |call| ...)`, with `AS 'MODULE_PATHNAME', 'name'` in sql/.
-/// `pg_function!(name, before, |call| ...)` calls `before` first, where errors of PostgreSQL pass as they are.
+/// Defines an SQL-callable function: `pg_function!(name -> type, |call| ...)`, with `AS 'MODULE_PATHNAME', 'name'` in sql/ and
+/// that type as its result. `pg_function!(name -> type, before, |call| ...)` calls `before` first, where errors of PostgreSQL pass as they are.
 macro_rules! pg_function {
-    ($name:ident, $body:expr) => {
+    ($name:ident -> $result:expr, $body:expr) => {
         const _: () = {
     $crate::pg::call::pg_function!(@version $name);
             #[unsafe(export_name = stringify!($name))]
             extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-                $crate::pg::guard::run(fcinfo, $body)
+                $crate::pg::guard::run(fcinfo, $result, $body)
             }
         };
     };
-    ($name:ident, $before:path, $body:expr) => {
+    ($name:ident -> $result:expr, $before:path, $body:expr) => {
         const _: () = {
     $crate::pg::call::pg_function!(@version $name);
             #[unsafe(export_name = stringify!($name))]
             extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
                 $before(fcinfo);
-                $crate::pg::guard::run(fcinfo, $body)
+                $crate::pg::guard::run(fcinfo, $result, $body)
             }
         };
     };

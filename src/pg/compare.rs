@@ -5,7 +5,7 @@ use super::call::{Call, boolean, pg_function};
 use super::stored::Bytes;
 use crate::error::Result;
 use crate::filter::header::FRONT;
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
 use std::cmp::Ordering;
 
 /// Bytes that are compared at once, after the first ones: parameters, counters and member sketch, which mostly differ.
@@ -31,21 +31,21 @@ fn compare_bytes(a: &Bytes, b: &Bytes) -> Ordering {
     }
     Ordering::Equal
 }
-pg_function!(lsbf_eq, |call| compare(call).map(|o| boolean(o.is_eq())));
-pg_function!(lsbf_ne, |call| compare(call).map(|o| boolean(o.is_ne())));
-pg_function!(lsbf_lt, |call| compare(call).map(|o| boolean(o.is_lt())));
-pg_function!(lsbf_le, |call| compare(call).map(|o| boolean(o.is_le())));
-pg_function!(lsbf_gt, |call| compare(call).map(|o| boolean(o.is_gt())));
-pg_function!(lsbf_ge, |call| compare(call).map(|o| boolean(o.is_ge())));
-pg_function!(lsbf_cmp, |call| compare(call).map(|o| Datum::from(o as i32)));
+pg_function!(lsbf_eq -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_eq())));
+pg_function!(lsbf_ne -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ne())));
+pg_function!(lsbf_lt -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_lt())));
+pg_function!(lsbf_le -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_le())));
+pg_function!(lsbf_gt -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_gt())));
+pg_function!(lsbf_ge -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ge())));
+pg_function!(lsbf_cmp -> pg_sys::INT4OID, |call| compare(call).map(|o| Datum::from(o as i32)));
 
 /// A hash of the first bytes: filters that differ, differ there, but for few that have as many bits set and the same sketch.
 fn hash(call: &Call, seed: u64) -> u64 {
     let bytes = Bytes::of(call.required_filter(0));
     xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.len())), seed)
 }
-pg_function!(lsbf_hash, |call| Ok(Datum::from(hash(call, 0) as i32)));
-pg_function!(lsbf_hash_extended, |call| {
+pg_function!(lsbf_hash -> pg_sys::INT4OID, |call| Ok(Datum::from(hash(call, 0) as i32)));
+pg_function!(lsbf_hash_extended -> pg_sys::INT8OID, |call| {
     // With seed 0 the lower half is that of the plain hash, as PostgreSQL asks.
     let seed = call.int8(1).unwrap_or(0) as u64;
     Ok(Datum::from(hash(call, seed) as i64))

@@ -3,6 +3,7 @@
 use super::call::{Call, pg_function};
 use super::image;
 use super::input::float4s;
+use super::types;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Kind, Metric, Params};
@@ -95,7 +96,7 @@ fn build(kind: Kind, metric: Metric, spec: Spec) -> Result<Datum> {
     })
 }
 
-pg_function!(dsbf_new, |call| {
+pg_function!(dsbf_new -> types::LSBF, |call| {
     let spec = Spec {
         dims: call.int4(0),
         capacity: call.int8(1),
@@ -129,7 +130,7 @@ fn check_all(spec: &Spec) -> Result<()> {
     }
 }
 
-pg_function!(lsbf_new, |call| {
+pg_function!(lsbf_new -> types::LSBF, |call| {
     let spec = Spec {
         dims: call.int4(0),
         capacity: call.int8(1),
@@ -160,7 +161,7 @@ pg_function!(lsbf_new, |call| {
     build(kind, metric(call, 6)?, spec)
 });
 
-pg_function!(ilbf_new, |call| {
+pg_function!(ilbf_new -> types::LSBF, |call| {
     let spec = Spec {
         dims: call.int4(0),
         capacity: call.int8(1),

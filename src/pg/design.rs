@@ -6,6 +6,7 @@ use super::error::notice;
 use super::rows::Rows;
 use super::sampling;
 use super::source::Source;
+use super::types;
 use crate::error::{Error, Result};
 use crate::filter::params::{Metric, shown};
 use crate::limits::MAX_BYTES;
@@ -14,15 +15,22 @@ use crate::theory::choose::{self, Choice, Choices, Prefer, Wish};
 use crate::theory::design::Spec;
 use crate::theory::explain::rounded;
 use crate::theory::sample::{self, Study};
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum, Oid};
 
 fn prefer(call: &Call, n: usize) -> Result<Prefer> {
     call.text(n).map_or(Ok(Prefer::default()), Prefer::parse)
 }
 
-/// The columns of a choice, as type lsbf_choice has them.
-const COLUMNS: usize = 15;
-fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMNS] {
+/// The columns of type lsbf_choice.
+const COLUMNS: [Oid; 15] = {
+    use pg_sys::{FLOAT8OID, INT4OID, INT8OID, TEXTOID};
+    [
+        types::LSBF, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, TEXTOID, INT4OID, INT4OID, INT4OID,
+        INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, INT8OID,
+    ]
+};
+
+fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMNS.len()] {
     let p = &choice.params;
     let centre = if p.centre() == 0 { &[] } else { centre };
     let number = |value: u32| Some(call::int4(value));
@@ -50,7 +58,7 @@ fn answer(call: &Call, choices: &Choices, dims: u32, centre: &[f32]) -> Result<D
         return Err(Error::too_large(format!("no filter of at most {MAX_BYTES} bytes serves this purpose"))
             .with_hint("Lower capacity: several filters can be asked in place of one."));
     }
-    let mut rows = Rows::new(call, COLUMNS)?;
+    let mut rows = Rows::new(call, &COLUMNS)?;
     choices.list.iter().for_each(|choice| rows.put(&columns(choice, dims, centre)));
     Ok(call.null())
 }
@@ -115,7 +123,7 @@ fn design(call: &Call) -> Result<Datum> {
     }
     answer(call, &choices, dims, &wish.centre)
 }
-pg_function!(lsbf_design, design);
+pg_function!(lsbf_design -> types::ROW, design);
 
 /// lsbf_design_for(relation, attribute, near, metric, far, fpr, fnr, prefer, capacity, sample, alphabet, seed).
 fn design_for(call: &Call) -> Result<Datum> {
@@ -180,9 +188,12 @@ fn design_for(call: &Call) -> Result<Datum> {
     };
     let choices = choose::choices(metric, &spec, &wish, Some(&taken.rows))?;
     tell(&choices, &wish, why);
-    answer(call, &choices, dims, &wish.centre)
+    let centre = wish.centre;
+    drop((taken, wish.cases));
+    memory::give_back();
+    answer(call, &choices, dims, &centre)
 }
-pg_function!(lsbf_design_for, design_for);
+pg_function!(lsbf_design_for -> types::ROW, design_for);
 
 /// What makes the rates doubtful, in plain words.
 fn warning(study: &Study, rows: usize, wish: &Wish) -> Option<String> {

@@ -4,10 +4,14 @@ use super::{cache, stored};
 use crate::error::{Code, Error, Result};
 use crate::filter::header::{self, Header, View};
 use crate::filter::{Engine, needs_dims};
+use crate::memory;
 use crate::vector::Vector;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+
+/// Bytes of an engine that takes so long to make that giving memory back is worth the time.
+const LARGE: usize = 1 << 20;
 
 /// Engines by a hash of their parameters and dims. Of two with the same hash, one is kept.
 type Kept = HashMap<u64, Engine, BuildHasherDefault<AsIs>>;
@@ -95,7 +99,12 @@ fn expand(engines: &mut Kept, front: &View, dims: u32) -> Result<Engine> {
     let room = cache::limit().saturating_sub(Engine::expected_bytes(&params, dims));
     shrink(engines, room, None);
     stored::shrink(room.saturating_sub(held()));
-    Engine::centred(params, dims, front.centre()?)
+    let engine = Engine::centred(params, dims, front.centre()?)?;
+    // What was dropped, and what expanding took besides.
+    if engine.bytes() >= LARGE {
+        memory::give_back();
+    }
+    Ok(engine)
 }
 
 /// Drops engines, but not the one in use, until they hold at most so many bytes.
@@ -140,4 +149,5 @@ pub fn release() {
             BYTES.set(0);
         }
     });
+    memory::give_back();
 }

@@ -10,7 +10,7 @@ use super::error::Report;
 use crate::error::{Error, Result};
 use pgrx::PgLogLevel;
 use pgrx::pg_sys::panic::{CaughtError, pgrx_extern_c_guard};
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -40,9 +40,9 @@ enum Outcome {
     Panic(Box<dyn Any + Send>),
 }
 
-/// Runs the body of a function that PostgreSQL calls.
-pub fn run(fcinfo: pg_sys::FunctionCallInfo, body: impl FnOnce(&Call) -> Result<Datum>) -> Datum {
-    match attempt(fcinfo, body) {
+/// Runs the body of a function that PostgreSQL calls and that returns a type.
+pub fn run(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Call) -> Result<Datum>) -> Datum {
+    match attempt(fcinfo, result, body) {
         Outcome::Value(datum) => return datum,
         // SAFETY: nothing is left to be dropped, here or in what PostgreSQL called.
         Outcome::Raised(data) => unsafe { ThrowErrorData(data) },
@@ -55,7 +55,7 @@ pub fn run(fcinfo: pg_sys::FunctionCallInfo, body: impl FnOnce(&Call) -> Result<
 }
 
 #[inline]
-fn attempt(fcinfo: pg_sys::FunctionCallInfo, body: impl FnOnce(&Call) -> Result<Datum>) -> Outcome {
+fn attempt(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Call) -> Result<Datum>) -> Outcome {
     // SAFETY: the callback is taken off the stack before its frame ends, whatever happens in between.
     unsafe {
         let mut raised = Raised { data: std::ptr::null_mut(), context: pg_sys::CurrentMemoryContext };
@@ -65,7 +65,7 @@ fn attempt(fcinfo: pg_sys::FunctionCallInfo, body: impl FnOnce(&Call) -> Result<
             arg: (&raw mut raised).cast(),
         };
         pg_sys::error_context_stack = &mut callback;
-        let result = catch_unwind(AssertUnwindSafe(|| body(&Call::new(fcinfo))));
+        let result = catch_unwind(AssertUnwindSafe(|| body(&Call::new(fcinfo, result))));
         pg_sys::error_context_stack = callback.previous;
         match result {
             Ok(Ok(datum)) => Outcome::Value(datum),

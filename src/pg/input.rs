@@ -207,8 +207,8 @@ pub fn of_type<'a>(datum: Datum, type_: pg_sys::Oid) -> Option<Result<Vector<'a>
 
 /// Defines one SQL-callable function for each type a vector may have: `name_bit`, `name_real`, and so on.
 macro_rules! for_each_input {
-    ($body:path, $($read:ident => $name:ident),* $(,)?) => {
-        $($crate::pg::call::pg_function!($name, |call| $body(call, $crate::pg::input::$read));)*
+    ($body:ident -> $result:expr, $($read:ident => $name:ident),* $(,)?) => {
+        $($crate::pg::call::pg_function!($name -> $result, |call| $body(call, $crate::pg::input::$read));)*
     };
 }
 pub(crate) use for_each_input;

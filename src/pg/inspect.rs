@@ -1,8 +1,9 @@
 //! What a filter says about itself.
 
 use super::call::{self, Call, float8, int8, pg_function};
-use super::rows::Rows;
+use super::rows::{Rows, row};
 use super::stored;
+use super::types;
 use crate::error::{Error, Result};
 use crate::filter::header;
 use crate::filter::params::{Family, Kind, check_theta, shown};
@@ -10,7 +11,7 @@ use crate::filter::sketch;
 use crate::filter::{self, Facts, check_alike_stored, dsbf};
 use crate::theory::explain::explain;
 use crate::theory::{acceptance, bloom, false_positives, ilbf};
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 
 /// What is known of a filter; its bits are read only where that cannot be told without.
 fn facts(call: &Call, n: usize) -> Result<Facts> {
@@ -46,19 +47,19 @@ fn votes(facts: &Facts) -> u32 {
     }
 }
 
-pg_function!(lsbf_kind, |call| {
+pg_function!(lsbf_kind -> pg_sys::TEXTOID, |call| {
     let (front, _) = stored::front(call.required_filter(0))?;
     Ok(call::text(header::decode_params(front.stored())?.kind.name()))
 });
-pg_function!(lsbf_members, |call| {
+pg_function!(lsbf_members -> pg_sys::INT8OID, |call| {
     let (front, _) = stored::front(call.required_filter(0))?;
     Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()?) } else { 0 }))
 });
-pg_function!(lsbf_fpr, |call| {
+pg_function!(lsbf_fpr -> pg_sys::FLOAT8OID, |call| {
     let facts = facts(call, 0)?;
     Ok(float8(false_positives(&facts, theta(call, 1, &facts)?)))
 });
-pg_function!(lsbf_fnr, |call| {
+pg_function!(lsbf_fnr -> pg_sys::FLOAT8OID, |call| {
     let distance = call.float8(1).unwrap_or(f64::NAN);
     if distance.is_nan() || distance < 0.0 {
         return Err(Error::parameter(format!("distance must be at least 0, not {}", shown(distance))));
@@ -67,12 +68,12 @@ pg_function!(lsbf_fnr, |call| {
     Ok(float8(1.0 - acceptance(&facts, distance, theta(call, 2, &facts)?)))
 });
 
-pg_function!(lsbf_explain, |call| Ok(call::text(&explain(&facts(call, 0)?))));
+pg_function!(lsbf_explain -> pg_sys::TEXTOID, |call| Ok(call::text(&explain(&facts(call, 0)?))));
 
 /// lsbf_curve: what passes, against the distance of the nearest member.
 fn curve(call: &Call) -> Result<Datum> {
     const MOST_POINTS: i64 = 10_000;
-    let mut rows = Rows::new(call, 2)?;
+    let mut rows = Rows::new(call, &[pg_sys::FLOAT8OID; 2])?;
     // Only how far the curve goes may be left out.
     let (Some(_), Some(_), Some(points)) = (call.filter(0), call.float8(1), call.int4(3)) else {
         return Ok(Datum::null());
@@ -94,10 +95,10 @@ fn curve(call: &Call) -> Result<Datum> {
     }
     Ok(Datum::null())
 }
-pg_function!(lsbf_curve, curve);
+pg_function!(lsbf_curve -> types::ROW, curve);
 
 // From the member sketches: the bits would count near members of two filters as common ones.
-pg_function!(lsbf_overlap, |call| {
+pg_function!(lsbf_overlap -> pg_sys::FLOAT8OID, |call| {
     let ((a, _), (b, _)) = (stored::front(call.required_filter(0))?, stored::front(call.required_filter(1))?);
     check_alike_stored(&a, &b)?;
     if !a.header.has_body || !b.header.has_body {
@@ -109,6 +110,16 @@ pg_function!(lsbf_overlap, |call| {
     let [a, b, union] = [a, b, union].map(|sketch| sketch::estimate(&sketch) as f64);
     Ok(float8(bloom::overlap(a, b, union)))
 });
+
+/// The columns of lsbf_info.
+const INFO: [Oid; 31] = {
+    use pg_sys::{BOOLOID, FLOAT8OID, INT4OID, INT8OID, TEXTOID};
+    [
+        TEXTOID, TEXTOID, TEXTOID, INT4OID, INT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT4OID, INT8OID,
+        INT8OID, INT4OID, INT4OID, BOOLOID, INT8OID, INT4OID, BOOLOID, INT4OID, INT8OID, INT8OID, INT8OID, FLOAT8OID,
+        INT8OID, FLOAT8OID, FLOAT8OID, TEXTOID, INT4OID, INT4OID, FLOAT8OID, BOOLOID,
+    ]
+};
 
 /// lsbf_info: one row with everything.
 fn info(call: &Call) -> Result<Datum> {
@@ -151,23 +162,6 @@ fn info(call: &Call) -> Result<Datum> {
         some(is_polytope, float8(p.width)),
         some(is_polytope, call::boolean(p.centre() != 0)),
     ];
-    row(call, &values)
+    row(call, &INFO, &values)
 }
-pg_function!(lsbf_info, info);
-
-/// A row of the type the function was declared with.
-fn row(call: &Call, values: &[Option<Datum>]) -> Result<Datum> {
-    let mut datums: Vec<Datum> = values.iter().map(|v| v.unwrap_or(Datum::null())).collect();
-    let mut nulls: Vec<bool> = values.iter().map(Option::is_none).collect();
-    // SAFETY: the descriptor comes from the declaration in sql/, which has one column for each value.
-    unsafe {
-        let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
-        let class = pg_sys::get_call_result_type(call.fcinfo, std::ptr::null_mut(), &mut descriptor);
-        if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE || (*descriptor).natts as usize != values.len() {
-            return Err(Error::parameter("function was declared with other columns"));
-        }
-        let descriptor = pg_sys::BlessTupleDesc(descriptor);
-        let tuple = pg_sys::heap_form_tuple(descriptor, datums.as_mut_ptr(), nulls.as_mut_ptr());
-        Ok(pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data))
-    }
-}
+pg_function!(lsbf_info -> types::ROW, info);

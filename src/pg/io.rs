@@ -2,6 +2,7 @@
 
 use super::call::{Call, pg_function};
 use super::image;
+use super::types;
 use crate::error::{Code, Error, Result};
 use crate::filter::header;
 use base64::Engine as _;
@@ -33,7 +34,7 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
     unsafe { pg_sys::pfree(payload.as_ptr().cast_mut().cast()) };
     Ok(image::datum(image))
 }
-pg_function!(lsbf_in, lsbf_in);
+pg_function!(lsbf_in -> types::LSBF, lsbf_in);
 
 /// The address that PostgreSQL calls to read a filter's text.
 pub fn lsbf_in_address() -> usize {
@@ -55,7 +56,7 @@ fn lsbf_out(call: &Call) -> Result<Datum> {
         Ok(Datum::from(buffer))
     }
 }
-pg_function!(lsbf_out, lsbf_out);
+pg_function!(lsbf_out -> pg_sys::CSTRINGOID, lsbf_out);
 
 fn lsbf_recv(call: &Call) -> Result<Datum> {
     // SAFETY: receive functions get a StringInfo; what is left of it is the value.
@@ -67,7 +68,7 @@ fn lsbf_recv(call: &Call) -> Result<Datum> {
     };
     image::from_payload(payload).map(|image| image::datum(image))
 }
-pg_function!(lsbf_recv, lsbf_recv);
+pg_function!(lsbf_recv -> types::LSBF, lsbf_recv);
 
 /// The filter as bytea; also what is sent.
 fn to_bytea(call: &Call) -> Result<Datum> {
@@ -80,8 +81,8 @@ fn to_bytea(call: &Call) -> Result<Datum> {
         Ok(Datum::from(bytea))
     }
 }
-pg_function!(lsbf_send, to_bytea);
-pg_function!(lsbf_to_bytea, to_bytea);
+pg_function!(lsbf_send -> pg_sys::BYTEAOID, to_bytea);
+pg_function!(lsbf_to_bytea -> pg_sys::BYTEAOID, to_bytea);
 
 fn from_bytea(call: &Call) -> Result<Datum> {
     // SAFETY: the argument is a bytea.
@@ -91,4 +92,4 @@ fn from_bytea(call: &Call) -> Result<Datum> {
     };
     image::from_payload(payload).map(|image| image::datum(image))
 }
-pg_function!(lsbf_from_bytea, from_bytea);
+pg_function!(lsbf_from_bytea -> types::LSBF, from_bytea);

@@ -9,7 +9,7 @@ use crate::filter::Engine;
 use crate::filter::bits::Body;
 use crate::filter::header::{Bits, Header};
 use crate::vector::Vector;
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
 
 /// What can be asked of a filter, wherever its words are.
 trait Question {
@@ -50,7 +50,7 @@ impl Question for Member {
 fn member(call: &Call, read: Read) -> Result<Datum> {
     answer(call, read, Member(call.float8(2).unwrap_or(1.0))).map(boolean)
 }
-for_each_input!(member,
+for_each_input!(member -> pg_sys::BOOLOID,
     bits => approx_member_bit, bytea => approx_member_bytea, float4s => approx_member_real,
     float8s => approx_member_double, int4s => approx_member_int, int8s => approx_member_bigint,
     numerics => approx_member_numeric, texts => approx_member_texts, untyped => approx_member_text,
@@ -72,7 +72,7 @@ impl Question for Votes {
 fn votes(call: &Call, read: Read) -> Result<Datum> {
     answer(call, read, Votes(call.float8(2).unwrap_or(1.0))).map(int4)
 }
-for_each_input!(votes,
+for_each_input!(votes -> pg_sys::INT4OID,
     bits => approx_votes_bit, bytea => approx_votes_bytea, float4s => approx_votes_real,
     float8s => approx_votes_double, int4s => approx_votes_int, int8s => approx_votes_bigint,
     numerics => approx_votes_numeric, texts => approx_votes_texts, untyped => approx_votes_text,
@@ -94,7 +94,7 @@ impl Question for Distance {
 fn distance(call: &Call, read: Read) -> Result<Datum> {
     Ok(answer(call, read, Distance)?.map_or_else(|| call.null(), float8))
 }
-for_each_input!(distance,
+for_each_input!(distance -> pg_sys::FLOAT8OID,
     bits => approx_distance_bit, bytea => approx_distance_bytea, float4s => approx_distance_real,
     float8s => approx_distance_double, int4s => approx_distance_int, int8s => approx_distance_bigint,
     numerics => approx_distance_numeric, texts => approx_distance_texts, untyped => approx_distance_text,

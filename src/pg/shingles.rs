@@ -4,7 +4,7 @@ use super::call::pg_function;
 use crate::hash::shingles::{Unit, shingles};
 use pgrx::pg_sys::{self, Datum};
 
-pg_function!(lsbf_shingles, |call| {
+pg_function!(lsbf_shingles -> pg_sys::INT8ARRAYOID, |call| {
     let unit = call.text(2).map_or(Ok(Unit::Characters), Unit::parse)?;
     let hashes = shingles(super::input::text(call.required(0, &[pg_sys::TEXTOID])), call.int4(1).unwrap_or(5), unit)?;
     // An empty set is near nothing: aggregates pass over what is NULL.

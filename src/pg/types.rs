@@ -14,14 +14,17 @@ pub const LSBF: Oid = Oid::from_u32(1);
 pub const VECTOR: Oid = Oid::from_u32(2);
 pub const HALFVEC: Oid = Oid::from_u32(3);
 pub const SPARSEVEC: Oid = Oid::from_u32(4);
+/// Stands for rows, whose columns are checked where they are made.
+pub const ROW: Oid = Oid::from_u32(5);
 /// Stands for all types that are not read here.
 const OTHER: Oid = pg_sys::InvalidOid;
 
 /// Most arguments that a function of ours has.
 const MOST: usize = 24;
 
-/// The types of a function's arguments, as it was declared.
+/// The types that a function was declared with.
 pub struct Signature {
+    pub result: Oid,
     arguments: [Oid; MOST],
 }
 
@@ -53,10 +56,7 @@ impl Signature {
         };
         let mut arguments = [OTHER; MOST];
         arguments.iter_mut().zip(types).for_each(|(argument, &type_)| *argument = known(type_));
-        if known(result) == OTHER && !is_row(result) {
-            super::error::raise(undeclared(function, "the result", result));
-        }
-        Signature { arguments }
+        Signature { result: if is_row(result) { ROW } else { known(result) }, arguments }
     }
 
     /// Whether an argument was declared with a type.
@@ -68,15 +68,27 @@ impl Signature {
 
 /// The error for an argument that was declared with another type than it is read as.
 #[cold]
-pub fn mismatch(call: &Call, argument: usize) -> Error {
+pub fn wrong_argument(call: &Call, argument: usize) -> Error {
+    let (function, _, arguments) = declaration(call);
+    undeclared(function, &format!("argument {}", argument + 1), *arguments.get(argument).unwrap_or(&OTHER))
+}
+
+/// The error for a result that was declared with another type than it has.
+#[cold]
+pub fn wrong_result(call: &Call) -> Error {
+    let (function, result, _) = declaration(call);
+    undeclared(function, "the result", result)
+}
+
+/// The function being called, and the types it was declared with.
+fn declaration<'a>(call: &Call<'a>) -> (Oid, Oid, &'a [Oid]) {
     let function = call.lookup().map_or(OTHER, |lookup| lookup.fn_oid);
-    // SAFETY: a catalog lookup by number.
-    let declared = unsafe {
-        let (mut types, mut count) = (std::ptr::null_mut(), 0);
-        pg_sys::get_func_signature(function, &mut types, &mut count);
-        if argument < count as usize { *types.add(argument) } else { OTHER }
-    };
-    undeclared(function, &format!("argument {}", argument + 1), declared)
+    let (mut types, mut count) = (std::ptr::null_mut(), 0);
+    // SAFETY: a catalog lookup by number; the types are as many as their count says.
+    unsafe {
+        let result = pg_sys::get_func_signature(function, &mut types, &mut count);
+        (function, result, std::slice::from_raw_parts(types, count as usize))
+    }
 }
 
 fn undeclared(function: Oid, what: &str, type_: Oid) -> Error {
@@ -97,7 +109,7 @@ pub fn name(name: *const c_char) -> String {
 
 fn is_row(type_: Oid) -> bool {
     // SAFETY: a catalog lookup by number.
-    unsafe { pg_sys::get_typtype(type_) as u8 == pg_sys::TYPTYPE_COMPOSITE }
+    type_ == pg_sys::RECORDOID || unsafe { pg_sys::get_typtype(type_) as u8 == pg_sys::TYPTYPE_COMPOSITE }
 }
 
 thread_local! {

@@ -113,8 +113,8 @@ fn fetch_arguments(fcinfo: pg_sys::FunctionCallInfo) {
 /// Defines one SQL-callable window function for each type a vector may have. Arguments are fetched outside of what turns
 /// errors of PostgreSQL into Rust's and back, so that theirs stay as they are.
 macro_rules! for_each_window_input {
-    ($body:path, $($read:ident => $name:ident),* $(,)?) => {
-        $(pg_function!($name, fetch_arguments, |call| $body(call, super::input::$read));)*
+    ($body:ident -> $result:expr, $($read:ident => $name:ident),* $(,)?) => {
+        $(pg_function!($name -> $result, fetch_arguments, |call| $body(call, super::input::$read));)*
     };
 }
 
@@ -181,7 +181,7 @@ fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool
 fn seen(call: &Call, read: Read) -> Result<Datum> {
     Ok(screen(call, read, "lsbf_seen", Adds::All)?.map_or_else(|| call.null(), boolean))
 }
-for_each_window_input!(seen,
+for_each_window_input!(seen -> pg_sys::BOOLOID,
     bits => lsbf_seen_bit, bytea => lsbf_seen_bytea, float4s => lsbf_seen_real, float8s => lsbf_seen_double,
     int4s => lsbf_seen_int, int8s => lsbf_seen_bigint, numerics => lsbf_seen_numeric,
     texts => lsbf_seen_texts, untyped => lsbf_seen_text,
@@ -191,7 +191,7 @@ for_each_window_input!(seen,
 fn first(call: &Call, read: Read) -> Result<Datum> {
     Ok(screen(call, read, "lsbf_first", Adds::New)?.map_or_else(|| call.null(), |seen| boolean(!seen)))
 }
-for_each_window_input!(first,
+for_each_window_input!(first -> pg_sys::BOOLOID,
     bits => lsbf_first_bit, bytea => lsbf_first_bytea, float4s => lsbf_first_real, float8s => lsbf_first_double,
     int4s => lsbf_first_int, int8s => lsbf_first_bigint, numerics => lsbf_first_numeric,
     texts => lsbf_first_texts, untyped => lsbf_first_text,

@@ -1,6 +1,19 @@
 -- pg_lsbf_vector: the functions of pg_lsbf for the types of pgvector, read in place.
 \echo Use "CREATE EXTENSION pg_lsbf_vector" to load this file. \quit
 
+-- Before version 0.7, pgvector has neither halfvec nor sparsevec.
+DO $do$
+BEGIN
+    PERFORM FROM pg_catalog.pg_extension
+      WHERE extname OPERATOR(pg_catalog.=) 'vector'
+        AND pg_catalog.regexp_match(extversion, '^(\d+)\.(\d+)')::pg_catalog.int4[] OPERATOR(pg_catalog.>=) '{0,7}'::pg_catalog.int4[];
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'pg_lsbf_vector needs pgvector 0.7 or later'
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Update it with ALTER EXTENSION vector UPDATE.';
+    END IF;
+END
+$do$;
+
 -- This script runs as a superuser among objects that others may have made. Nothing is looked up on the search_path: names are
 -- qualified with the schemas of pg_lsbf (%1$I below), pgvector (%2$I) and this extension (%3$I). What PostgreSQL has for that
 -- itself begins with version 16, and refuses some names of schemas.
@@ -98,19 +111,8 @@ COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.vector, %1$I.lsbf, pg_catalog.float8) I
 COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
 COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
 $script$;
-    here pg_catalog.oid;
-    wrong pg_catalog.text;
 BEGIN
-    PERFORM FROM pg_catalog.pg_extension
-      WHERE extname OPERATOR(pg_catalog.=) 'vector'
-        AND pg_catalog.regexp_match(extversion, '^(\d+)\.(\d+)')::pg_catalog.int4[] OPERATOR(pg_catalog.>=) '{0,7}'::pg_catalog.int4[];
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'pg_lsbf_vector needs pgvector 0.7 or later'
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Update it with ALTER EXTENSION vector UPDATE.';
-    END IF;
-
-    SELECT pg_catalog.format(script, b.nspname, v.nspname, h.nspname), e.oid
-      INTO script, here
+    SELECT pg_catalog.format(script, b.nspname, v.nspname, h.nspname) INTO script
       FROM pg_catalog.pg_extension e
         JOIN pg_catalog.pg_namespace h ON h.oid OPERATOR(pg_catalog.=) e.extnamespace,
         pg_catalog.pg_extension be
@@ -121,14 +123,20 @@ BEGIN
         AND be.extname OPERATOR(pg_catalog.=) 'pg_lsbf'
         AND ve.extname OPERATOR(pg_catalog.=) 'vector';
     EXECUTE script;
+END
+$do$;
 
-    -- Whoever owns an extension can move it and add objects to it, even while this runs. So what the new functions refer to is
-    -- checked by what cannot be forged: types and functions whose code is in C are made by superusers only.
+-- Whoever owns an extension can move it and add objects to it, even while this runs. So what the new functions refer to is
+-- checked by what cannot be forged: types and functions whose code is in C are made by superusers only.
+DO $do$
+DECLARE
+    wrong pg_catalog.text;
+BEGIN
     WITH functions AS (
         SELECT p.* FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.objid
           WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
             AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
-            AND d.refobjid OPERATOR(pg_catalog.=) here
+            AND d.refobjid OPERATOR(pg_catalog.=) (SELECT e.oid FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'pg_lsbf_vector')
             AND d.deptype OPERATOR(pg_catalog.=) 'e'
     ), c AS (
         SELECT p.oid, p.probin OPERATOR(pg_catalog.||) ':' OPERATOR(pg_catalog.||) p.prosrc AS code FROM pg_catalog.pg_proc p
@@ -153,7 +161,7 @@ BEGIN
         OR u.code OPERATOR(pg_catalog.!~) '^\$libdir/(pg_lsbf:(lsbf_in|lsbf_union|approx_member_support|lsbf_agg_step_(vector|halfvec|sparsevec))|vector:(vector|halfvec|sparsevec)_in)$';
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '"%" does not belong to pg_lsbf or pgvector', wrong
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Objects of these extensions were moved or replaced.';
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Objects of these extensions were replaced, or moved to another schema.';
     END IF;
 END
 $do$;

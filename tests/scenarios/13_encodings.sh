@@ -39,4 +39,28 @@ assert_match "SQL_ASCII: in other arguments too" \
 
 # Messages are in the database's encoding.
 assert_match "UTF8: an error repeats what was given" "$(error in_utf8 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "é"'
-assert_match "LATIN1: as far as it can" "$(error in_latin1 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "\?"'
+assert_match "LATIN1: the same" "$(error in_latin1 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "é"'
+assert_match "WIN1252: the same" "$(error in_win1252 "SELECT lsbf_new(metric => '€', capacity => 1, near => 1)")" '22023: unknown metric "€"'
+
+# Names stay as they are: a name that looks like another one once it was converted, and back, must not be taken for it.
+for encoding in LATIN1 SQL_ASCII; do
+  database=in_${encoding,,}
+  client=UTF8
+  [[ $encoding != SQL_ASCII ]] || client=SQL_ASCII
+  PGCLIENTENCODING=$client server_psql main -d "$database" <<'SQL'
+SET client_min_messages = error;
+CREATE SCHEMA "é"; CREATE SCHEMA "?"; CREATE SCHEMA "Ã©";
+CREATE TABLE "é".t AS SELECT ARRAY[i, 2 * i]::real[] AS v, ARRAY[i, 3 * i]::real[] AS "vé ""x" FROM generate_series(1, 300) i;
+CREATE TABLE "?".t AS SELECT ARRAY[i, 2 * i]::real[] AS v FROM generate_series(1, 20) i;
+CREATE TABLE "Ã©".t AS SELECT ARRAY[i, 2 * i]::real[] AS v FROM generate_series(1, 20) i;
+SQL
+  said() { PGCLIENTENCODING=$client server_psql main -d "$database" -At -v ON_ERROR_STOP=0 -c "SET client_min_messages = error" -c "$1" 2>&1; }
+  assert_eq "$encoding: the schema that was named" "$(said "SELECT max(capacity) FROM lsbf_design_for('\"é\".t', 'v', 0.1)")" 300
+  assert_eq "$encoding: the column that was named" "$(said "SELECT max(capacity) FROM lsbf_design_for('\"é\".t', 'vé \"x', 0.1)")" 300
+  assert_match "$encoding: names in messages" "$(said "SELECT FROM lsbf_design_for('\"é\".t', 'wé', 0.1)")" 'relation "é".t has no column "wé"'
+done
+# SQL_ASCII knows no characters: bytes that are none go through.
+PGCLIENTENCODING=SQL_ASCII server_psql main -d in_sql_ascii -c "SET client_min_messages = error" \
+  -c "$(printf 'CREATE TABLE "t\xe9" AS SELECT ARRAY[i, 2 * i]::real[] AS "v\xe9" FROM generate_series(1, 40) i')"
+assert_eq "SQL_ASCII: any bytes" "$(PGCLIENTENCODING=SQL_ASCII server_psql main -d in_sql_ascii -At -c "SET client_min_messages = error" \
+  -c "$(printf "SELECT max(capacity) FROM lsbf_design_for('t\xe9', 'v\xe9', 0.1)")")" 40

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# What a session keeps has one owner and a limit: stored filters are read once for all calls of a transaction, hash functions are
+# limited by bytes, and comparing filters leaves nothing behind. Memory is judged by the peak of the server process, without what it
+# shares with others; times are ratios of the best of several runs.
+. "$(dirname "$0")/../../scripts/lib/scenario.sh"
+
+server_start main "max_parallel_workers_per_gather = 0" "jit = off" "shared_buffers = '512MB'" "client_min_messages = error"
+query() { server_query main "$1"; }
+server_psql main <<'SQL'
+CREATE EXTENSION pg_lsbf;
+CREATE TABLE vectors AS SELECT id, ARRAY[id % 101, id % 103, id % 107, id % 109]::real[] AS v FROM generate_series(1, 40000) AS id;
+CREATE TABLE parts (id int, v real[]) PARTITION BY HASH (id);
+SELECT format('CREATE TABLE part_%s PARTITION OF parts FOR VALUES WITH (MODULUS 40, REMAINDER %s)', n, n) FROM generate_series(0, 39) AS n \gexec
+INSERT INTO parts SELECT * FROM vectors;
+CREATE TABLE large AS
+  SELECT n, lsbf_agg(v, lsbf_new(dims => 4, capacity => 20000000, near => 0.5)) AS f FROM vectors, generate_series(1, 10) AS n WHERE id % 10 <> n GROUP BY n;
+CREATE TABLE small AS
+  SELECT g, lsbf_agg(ARRAY[g * 100 + i, i * i, 7]::real[], lsbf_new(capacity => 1500, near => 0.5)) AS f
+  FROM generate_series(1, 5000) AS g, generate_series(1, 200) AS i GROUP BY g;
+CREATE FUNCTION the_filter() RETURNS lsbf STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT f FROM large WHERE n = 1); END';
+-- Peak of this process in MB, without shared memory.
+CREATE FUNCTION peak() RETURNS int LANGUAGE sql AS $$
+  SELECT (substring(s FROM 'VmHWM:\s+(\d+)')::int - substring(s FROM 'RssShmem:\s+(\d+)')::int) / 1024 FROM pg_read_file('/proc/self/status') AS s $$;
+CREATE FUNCTION held() RETURNS int LANGUAGE sql AS $$
+  SELECT substring(s FROM 'RssAnon:\s+(\d+)')::int / 1024 FROM pg_read_file('/proc/self/status') AS s $$;
+-- Milliseconds of a query, planning included; the best of five.
+CREATE FUNCTION ms(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+  start timestamptz;
+  best float8 := 'Infinity';
+BEGIN
+  FOR i IN 1..5 LOOP
+    start := clock_timestamp();
+    EXECUTE query;
+    best := least(best, extract(epoch FROM clock_timestamp() - start) * 1000);
+  END LOOP;
+  RETURN round(best::numeric, 1);
+END $$;
+VACUUM ANALYZE;
+SQL
+for n in {1..12}; do
+  query "CREATE FUNCTION asks_$n() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM vectors, large WHERE n = 1 AND approx_member(f, v)); END'"
+done
+size=$(query "SELECT pg_column_size(f) / 1048576 FROM large WHERE n = 1")
+assert_at_most "a large filter has over 50 MB ($size MB)" 50 "$size"
+
+# peak SQL...: in a session of its own
+peak() {
+  local sql commands=()
+  for sql in "$@"; do commands+=(-c "$sql"); done
+  server_psql main -At "${commands[@]}" -c "SELECT peak()" | tail -1
+}
+nothing=$(peak "SELECT lsbf_kind(f) FROM small LIMIT 1")
+
+# One filter over 40 partitions, in twelve functions, and while a query is planned.
+one="SELECT count(*) FROM vectors WHERE approx_member((SELECT f FROM large WHERE n = 1), v)"
+all="SELECT count(*) FROM parts WHERE approx_member((SELECT f FROM large WHERE n = 1), v)"
+assert_eq "the same rows pass" "$(query "$all")" "$(query "$one")"
+one_mb=$(peak "$one")
+many_mb=$(peak "$all")
+assert_at_most "40 partitions take $many_mb MB, one table $one_mb MB" "$many_mb" "$(awk -v x="$one_mb" 'BEGIN { print 1.3 * x }')"
+one_ms=$(query "SELECT ms(\$q\$$one\$q\$)")
+many_ms=$(query "SELECT ms(\$q\$$all\$q\$)")
+assert_at_most "40 partitions take $many_ms ms, one table $one_ms ms" "$many_ms" "$(awk -v x="$one_ms" 'BEGIN { print 1.5 * x + 5 }')"
+twelve_mb=$(peak "BEGIN" "SELECT $(printf 'asks_%s() + ' {1..12})0" "COMMIT")
+assert_at_most "twelve functions of a transaction take $twelve_mb MB" "$twelve_mb" "$(awk -v x="$one_mb" 'BEGIN { print 1.3 * x }')"
+plan="EXPLAIN SELECT FROM vectors WHERE approx_member(the_filter(), v)"
+plans="EXPLAIN SELECT FROM parts WHERE approx_member(the_filter(), v)"
+one_mb=$(peak "$plan")
+many_mb=$(peak "$plans")
+assert_at_most "planning with a function: 40 partitions take $many_mb MB, one table $one_mb MB" "$many_mb" "$(awk -v x="$one_mb" 'BEGIN { print 1.3 * x }')"
+# once SQL: milliseconds in a session of its own, the best of three
+once() {
+  for _ in 1 2 3; do
+    server_psql main -At -c "SELECT lsbf_kind(f) FROM small LIMIT 1" -c "\timing on" -c "$1" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
+  done | sort -n | head -1
+}
+one_ms=$(once "$plan")
+many_ms=$(once "$plans")
+assert_at_most "planning with a function: 40 partitions take $many_ms ms, one table $one_ms ms" "$many_ms" "$(awk -v x="$one_ms" 'BEGIN { print 1.5 * x + 20 }')"
+assert_eq "what is remembered of a plan is not old" "$(server_psql main -At <<'SQL' | grep -o "rows=[0-9]*" | uniq | wc -l
+CREATE TABLE changing AS SELECT lsbf_add(lsbf_new(dims => 4, capacity => 10, near => 0.5, verify_bits => 0, overflow => 0), '{1,2,3,4}'::real[]) AS f;
+CREATE FUNCTION changing() RETURNS lsbf STABLE LANGUAGE sql AS 'SELECT f FROM changing';
+BEGIN;
+EXPLAIN SELECT FROM vectors WHERE approx_member(changing(), v);
+UPDATE changing SET f = (SELECT lsbf_agg(v, f) FROM vectors);
+EXPLAIN SELECT FROM vectors WHERE approx_member(changing(), v);
+COMMIT;
+SQL
+)" 2
+
+# Comparing and hashing.
+limit=$((nothing + 4 + 2 * size))
+assert_at_most "count(DISTINCT f) of 5,000 filters" "$(peak "SET work_mem = '4MB'" "SELECT count(DISTINCT f) FROM small")" "$((nothing + 4 + 5))"
+assert_at_most "a hash index on them" "$(peak "SET maintenance_work_mem = '4MB'" "CREATE INDEX ON small USING hash (f)")" "$((nothing + 4 + 5))"
+assert_at_most "a b-tree index on them" "$(peak "SET maintenance_work_mem = '4MB'" "CREATE INDEX ON small USING btree (f)" 2>/dev/null || echo 0)" "$((nothing + 4 + 5))"
+assert_at_most "a hash join of 10 large filters" "$(peak "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
+assert_at_most "a merge join" "$(peak "SET enable_hashjoin = off; SET enable_nestloop = off" "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
+assert_at_most "grouping copies of large filters" "$(peak "SELECT count(*) FROM (SELECT f FROM (SELECT f FROM large UNION ALL SELECT f FROM large) s GROUP BY f) s")" "$limit"
+query "CREATE TABLE copies AS SELECT n, f::bytea::lsbf AS f FROM large WHERE n < 4"
+assert_eq "equal filters are equal, others are not" "$(query "SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM large UNION ALL SELECT f FROM copies) s")" "13|10"
+assert_eq "and so say the operators" "$(query "SELECT bool_and((a.f = b.f) = (a.n = b.n) AND (a.f <> b.f) = (a.n <> b.n) AND (a.f < b.f OR a.f >= b.f)
+    AND (a.n <> b.n OR lsbf_hash(a.f) = lsbf_hash(b.f)) AND lsbf_cmp(a.f, b.f) = - lsbf_cmp(b.f, a.f)) FROM large a, copies b")" t
+# Filters that differ in their last bytes only.
+assert_eq "the last bytes count" "$(query "SELECT f = g, f < g OR f > g FROM large, LATERAL (SELECT lsbf_add(f, ARRAY[id, id, id, 1]::real[]) AS g FROM generate_series(200, 300) id WHERE lsbf_add(f, ARRAY[id, id, id, 1]::real[]) <> f LIMIT 1) s WHERE n = 1")" "f|t"
+
+# Hash functions: limited by bytes, not by a number.
+query "CREATE TABLE tenants AS SELECT g, lsbf_agg(v, lsbf_new(dims => 4, capacity => 100, near => 0.5, seed => g)) AS f FROM vectors, generate_series(1, 200) g WHERE id <= 50 GROUP BY g"
+query "CREATE TABLE one AS SELECT n AS g, f FROM tenants, generate_series(1, 200) n WHERE g = 1"
+query "VACUUM ANALYZE tenants, one"
+ask="SELECT count(m) FROM (SELECT v FROM vectors LIMIT 300) q, LATERAL (SELECT count(*) FILTER (WHERE approx_member(f, v)) AS m FROM %s OFFSET 0) s"
+one_ms=$(query "SELECT ms('${ask/\%s/one}')")
+many_ms=$(query "SELECT ms('${ask/\%s/tenants}')")
+assert_at_most "200 prototypes in turn take $many_ms ms, one $one_ms ms" "$many_ms" "$(awk -v x="$one_ms" 'BEGIN { print 1.5 * x }')"
+query "CREATE TABLE wide AS SELECT g, lsbf_new(dims => 4000, capacity => 100, near => 0.5, transform => 'dense', tables => 40, hashes => 60, seed => g) AS p FROM generate_series(1, 8) g"
+add="SELECT count(lsbf_add(p, ARRAY(SELECT sin(n * j)::real FROM generate_series(1, 4000) j))) FROM generate_series(1, 6) n, wide WHERE g <= "
+one_ms=$(query "SELECT ms('$add 1')")
+two_ms=$(query "SELECT ms('$add 2')")
+# Twice the work, and half of it does not fit into the processor's cache; to make them anew would take 50 times as long.
+assert_at_most "two of 39 MB in turn take $two_ms ms, one $one_ms ms" "$two_ms" "$(awk -v x="$one_ms" 'BEGIN { print 8 * x }')"
+
+# The limit, what is seen of it, and how it is given back.
+said=$(server_psql main -At <<SQL
+$add 8;
+SELECT 'many', held() <= 128 + 20 FROM lsbf_cache() WHERE kind = 'hash functions' AND bytes <= 128 * 1048576 AND entries BETWEEN 2 AND 3;
+SET lsbf.cache_size = '1MB';
+$add 8;
+SELECT 'one', entries, held() <= 40 + 20 FROM lsbf_cache() WHERE kind = 'hash functions';
+DISCARD ALL;
+SELECT 'discarded', entries, bytes, held() < 20 FROM lsbf_cache() WHERE kind = 'hash functions';
+SHOW lsbf.cache_size;
+BEGIN;
+$one;
+SELECT 'filters', entries, bytes > 50000000 FROM lsbf_cache() WHERE kind = 'filters';
+SELECT 'context', count(*), sum(total_bytes) > 50000000 FROM pg_backend_memory_contexts WHERE name = 'pg_lsbf filter';
+COMMIT;
+SELECT 'released', entries, bytes FROM lsbf_cache() WHERE kind = 'filters';
+SELECT 'context', count(*) FROM pg_backend_memory_contexts WHERE name = 'pg_lsbf filter';
+BEGIN;
+$one;
+SAVEPOINT s;
+SELECT 1 / 0;
+ROLLBACK TO s;
+$one;
+ROLLBACK;
+SELECT 'released', entries, bytes FROM lsbf_cache() WHERE kind = 'filters';
+SQL
+) 2>/dev/null || true
+for line in "many|t" "one|1|t" "discarded|0|0|t" "128MB" "filters|1|t" "context|1|t" "released|0|0" "context|0"; do
+  assert_match "lsbf.cache_size: $line" $'\n'"$said"$'\n' $'\n'"${line//|/\\|}"$'\n'
+done
+turns="SELECT sum(c) FROM generate_series(1, 3) r, LATERAL (SELECT count(*) AS c FROM (SELECT v FROM vectors LIMIT 200) q, large WHERE approx_member(f, v) AND r > 0) s"
+assert_at_most "ten large filters in turn stay within the limit" "$(peak "$turns")" "$((nothing + 128 + size + 20))"
+assert_eq "and answer the same" "$(query "SET lsbf.cache_size = '1MB'; $turns")" "$(query "SET lsbf.cache_size = '4GB'; $turns")"
+assert_match "a limit below the least" "$(server_psql main -v VERBOSITY=verbose -c "SELECT lsbf_kind(f) FROM small LIMIT 1" -c "SET lsbf.cache_size = 100" 2>&1 || true)" "22023: 100 kB is outside the valid range"

@@ -22,6 +22,14 @@ pub fn grow<T>(vector: &mut Vec<T>, more: usize) -> Result<()> {
     ask(|| vector.try_reserve(more))
 }
 
+/// The same for a text.
+pub fn grow_text(text: &mut String, more: usize) -> Result<()> {
+    match text.capacity() - text.len() >= more {
+        true => Ok(()),
+        false => ask(|| text.try_reserve(more)),
+    }
+}
+
 /// Checks that there are so many bytes, for work that will take them in pieces.
 pub fn check_room(bytes: usize) -> Result<()> {
     reserve(&mut Vec::<u8>::new(), bytes)

@@ -29,6 +29,7 @@ use super::sparse::{self, Sparse};
 use super::{count, ilbf, sketch};
 use crate::error::{Code, Error, Result};
 use crate::hash::check_expansion;
+use crate::pause::pause;
 use std::ops::DerefMut;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"LSBF");
@@ -388,8 +389,11 @@ where
     M: DerefMut<Target = [u64]>,
 {
     let mut image = allocate(check_length(payload)?);
+    pause();
     bytes_of_mut(&mut image)[RESERVED..].copy_from_slice(payload);
+    pause();
     check_image(&image)?;
+    pause();
     let view = View::new(&image)?;
     let params = decode_params(view.stored())?;
     Ok(sparse::folded(&params, &view, &view.centre()?, allocate)?.unwrap_or(image))

@@ -8,6 +8,7 @@ use super::rng::Stream;
 use super::{Buckets, floor};
 use crate::error::{Code, Error, Result};
 use crate::filter::params::{Family, Params};
+use crate::pause::pause;
 use crate::vector::{Vector, half};
 
 /// A sparse vector is multiplied as such where less than one element in so many is set; else the dense product, which
@@ -53,6 +54,7 @@ impl Projection {
             for hash in 0..hashes {
                 offsets.push(stream.uniform() * spread);
                 let Linear::Dense(matrix) = &mut linear else { continue };
+                pause();
                 for column in 0..dims {
                     let value = match params.family {
                         Family::Cauchy => stream.cauchy(),

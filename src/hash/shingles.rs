@@ -3,6 +3,8 @@
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::memory;
+use crate::pause::pause;
+use std::collections::VecDeque;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a shingle is made of.
@@ -26,8 +28,10 @@ impl Unit {
 
 /// Units of a shingle at most.
 const MOST_UNITS: i64 = 100;
-/// What a byte of text takes while it is hashed: its copy, where it starts, its hash, each in a list that doubles.
-const BYTES: usize = 32;
+/// Hashes that are sorted at once.
+const BLOCK: usize = limits::MAX_SET;
+/// Hashes after which interrupts are checked.
+const STEP: usize = 1 << 14;
 
 /// The hashes of all runs of `n` units, in ascending order, each once. Spaces count as one space each run of them, and not
 /// at the ends; words are runs of letters and digits. A text of fewer units is one shingle, one without any none.
@@ -38,37 +42,110 @@ pub fn shingles(text: &str, n: i64, unit: Unit) -> Result<Vec<i64>> {
     if text.len() > limits::MAX_TEXT {
         return Err(Error::too_large(format!("text of {} bytes, the limit is {}", text.len(), limits::MAX_TEXT)));
     }
-    memory::check_room(text.len() * BYTES)?;
-    let mut hashes = match unit {
-        Unit::Characters => characters(text, n as usize),
-        Unit::Words => words(text, n as usize),
-    };
-    hashes.sort_unstable();
-    hashes.dedup();
-    if hashes.len() > limits::MAX_SET {
-        return Err(Error::too_large(format!("{} shingles, the limit is {}", hashes.len(), limits::MAX_SET)));
+    let mut set = Set::default();
+    match unit {
+        Unit::Characters => characters(text, n as usize, &mut set)?,
+        Unit::Words => words(text, n as usize, &mut set)?,
     }
-    Ok(hashes)
+    set.sorted()
 }
 
-fn characters(text: &str, n: usize) -> Vec<i64> {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    match starts.len() {
-        1 => Vec::new(),
-        count if count <= n => vec![hashed(text.as_bytes())],
-        _ => starts.windows(n + 1).map(|run| hashed(&text.as_bytes()[run[0]..run[n]])).collect(),
+/// Hashes, each once, in memory that is bounded by the largest set rather than by the text.
+#[derive(Default)]
+struct Set {
+    hashes: Vec<i64>,
+    /// How many of them are in order.
+    sorted: usize,
+}
+
+impl Set {
+    fn add(&mut self, shingle: &[u8]) -> Result<()> {
+        if self.hashes.len() - self.sorted >= BLOCK {
+            self.sort()?;
+        }
+        if self.hashes.len().is_multiple_of(STEP) {
+            pause();
+            memory::grow(&mut self.hashes, STEP)?;
+        }
+        self.hashes.push(hashed(shingle));
+        Ok(())
+    }
+
+    fn sort(&mut self) -> Result<()> {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        self.sorted = self.hashes.len();
+        match self.sorted > limits::MAX_SET {
+            true => Err(Error::too_large(format!("more than {} shingles, which is the limit", limits::MAX_SET))),
+            false => Ok(()),
+        }
+    }
+
+    fn sorted(mut self) -> Result<Vec<i64>> {
+        self.sort()?;
+        Ok(self.hashes)
     }
 }
 
-fn words(text: &str, n: usize) -> Vec<i64> {
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let run = |words: &[&str]| hashed(words.join(" ").as_bytes());
-    match words.len() {
-        0 => Vec::new(),
-        count if count < n => vec![run(&words)],
-        _ => words.windows(n).map(run).collect(),
+fn characters(text: &str, n: usize, set: &mut Set) -> Result<()> {
+    let mut spaced = String::new();
+    for (at, word) in text.split_whitespace().enumerate() {
+        if at.is_multiple_of(STEP) {
+            pause();
+        }
+        memory::grow_text(&mut spaced, word.len() + 1)?;
+        if at > 0 {
+            spaced.push(' ');
+        }
+        spaced.push_str(word);
     }
+    let bytes = spaced.as_bytes();
+    // Two places in the text, n characters apart.
+    let mut starts = spaced.char_indices().map(|(at, _)| at);
+    let ends = spaced.char_indices().map(|(at, c)| at + c.len_utf8()).skip(n - 1);
+    let mut any = false;
+    for end in ends {
+        any = true;
+        set.add(&bytes[starts.next().unwrap_or(0)..end])?;
+    }
+    if !any && !bytes.is_empty() {
+        set.add(bytes)?;
+    }
+    Ok(())
+}
+
+fn words(text: &str, n: usize, set: &mut Set) -> Result<()> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut run = VecDeque::with_capacity(n);
+    let mut shingle = String::new();
+    let mut any = false;
+    for word in words {
+        if run.len() == n {
+            run.pop_front();
+        }
+        run.push_back(word);
+        if run.len() == n {
+            any = true;
+            set.add(joined(&run, &mut shingle)?)?;
+        }
+    }
+    if !any && !run.is_empty() {
+        set.add(joined(&run, &mut shingle)?)?;
+    }
+    Ok(())
+}
+
+/// Words with a space between them, in memory that is used again.
+fn joined<'a>(words: &VecDeque<&str>, out: &'a mut String) -> Result<&'a [u8]> {
+    out.clear();
+    for (at, word) in words.iter().enumerate() {
+        memory::grow_text(out, word.len() + 1)?;
+        if at > 0 {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    Ok(out.as_bytes())
 }
 
 fn hashed(bytes: &[u8]) -> i64 {
@@ -91,6 +168,19 @@ mod tests {
         assert_eq!(made("ab", 5, Unit::Characters), [hashed(b"ab")]);
         assert_eq!(made("one", 3, Unit::Words), [hashed(b"one")]);
         assert!(made(" \t", 3, Unit::Characters).is_empty() && made("?!", 3, Unit::Words).is_empty());
+        assert_eq!(made("abcde", 5, Unit::Characters), [hashed(b"abcde")]);
+        assert_eq!(made("abcd", 5, Unit::Characters), [hashed(b"abcd")]);
         assert!(shingles("a", 0, Unit::Words).is_err() && shingles("a", 101, Unit::Words).is_err());
+    }
+
+    #[test]
+    fn many_runs_are_sorted_in_blocks() {
+        // 2.5 million runs of two digits: a hundred are different.
+        let text: String = (0..2_500_000u32).map(|i| char::from(b'0' + (i * i / 7 % 10) as u8)).collect();
+        let made = shingles(&text, 2, Unit::Characters).unwrap();
+        assert!(made.len() <= 100 && made.is_sorted());
+        let different: String = (0..400_000u32).map(|i| format!("{i:06}")).collect();
+        let error = shingles(&different, 12, Unit::Characters).unwrap_err();
+        assert_eq!(error.message, "more than 1048576 shingles, which is the limit");
     }
 }

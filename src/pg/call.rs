@@ -45,7 +45,9 @@ impl Call<'_> {
     pub fn arg(&self, n: usize, types: &[Oid]) -> Option<Datum> {
         let value = self.value(n)?;
         match self.signature {
-            Some(signature) if !types.iter().any(|&type_| signature.has(n, type_)) => raise(types::wrong_argument(self, n)),
+            Some(signature) if !types.iter().any(|&type_| signature.has(n, type_)) => {
+                raise(types::wrong_argument(self, n))
+            }
             _ => Some(value),
         }
     }

@@ -25,8 +25,21 @@ fn prefer(call: &Call, n: usize) -> Result<Prefer> {
 const COLUMNS: [Oid; 15] = {
     use pg_sys::{FLOAT8OID, INT4OID, INT8OID, TEXTOID};
     [
-        types::LSBF, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, TEXTOID, INT4OID, INT4OID, INT4OID,
-        INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, INT8OID,
+        types::LSBF,
+        FLOAT8OID,
+        FLOAT8OID,
+        FLOAT8OID,
+        FLOAT8OID,
+        FLOAT8OID,
+        TEXTOID,
+        INT4OID,
+        INT4OID,
+        INT4OID,
+        INT4OID,
+        INT4OID,
+        FLOAT8OID,
+        FLOAT8OID,
+        INT8OID,
     ]
 };
 

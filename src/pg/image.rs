@@ -14,11 +14,10 @@ pub fn datum(image: &[u64]) -> Datum {
 
 /// Makes a zeroed image of so many words in the current memory context.
 pub fn allocate<'a>(words: usize) -> &'a mut [u64] {
-    let bytes = words * 8;
     // SAFETY: palloc0 gives zeroed memory, aligned to 8, or raises an error; sizes are checked against the limits.
     unsafe {
-        let pointer = pg_sys::palloc0(bytes).cast::<u64>();
-        set_varsize_4b(pointer.cast(), bytes as i32);
+        let pointer = pg_sys::palloc0(words * 8).cast::<u64>();
+        set_varsize_4b(pointer.cast(), (words * 8) as i32);
         std::slice::from_raw_parts_mut(pointer, words)
     }
 }
@@ -33,9 +32,13 @@ pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32]) -> &
 
 /// Copies an image.
 pub fn copy<'a>(image: &[u64]) -> &'a mut [u64] {
-    let new = allocate(image.len());
-    new.copy_from_slice(image);
-    new
+    // SAFETY: as above; all of it is written before it is read.
+    unsafe {
+        let pointer = pg_sys::palloc(size_of_val(image)).cast::<u64>();
+        pointer.copy_from_nonoverlapping(image.as_ptr(), image.len());
+        set_varsize_4b(pointer.cast(), size_of_val(image) as i32);
+        std::slice::from_raw_parts_mut(pointer, image.len())
+    }
 }
 
 /// Makes an image from the bytes of its text, binary or bytea form, all of them checked.

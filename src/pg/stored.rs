@@ -202,13 +202,16 @@ fn decompressed<'a>(context: &Context, datum: Datum) -> &'a [u64] {
 
 /// Copies a filter piece by piece, so that it can be interrupted.
 fn copied<'a>(context: &Context, datum: Datum, size: usize) -> &'a [u64] {
-    // SAFETY: as much is allocated as is filled, and a piece is not longer than was asked for.
+    // SAFETY: as much is allocated as is filled, and a piece is as long as was asked for.
     unsafe {
-        let image = pg_sys::MemoryContextAllocZero(context.get(), size.next_multiple_of(8)).cast::<u8>();
+        let image = pg_sys::MemoryContextAlloc(context.get(), size.next_multiple_of(8)).cast::<u8>();
         set_varsize_4b(image.cast(), size as i32);
         for start in (RESERVED..size).step_by(PIECE) {
             pgrx::check_for_interrupts!();
             let piece = fetch(datum, start - RESERVED, PIECE.min(size - start));
+            if piece.len() != PIECE.min(size - start) {
+                raise(damaged());
+            }
             image.add(start).copy_from_nonoverlapping(piece.as_ptr(), piece.len());
             free(piece);
         }

@@ -389,8 +389,11 @@ where
     M: DerefMut<Target = [u64]>,
 {
     let mut image = allocate(check_length(payload)?);
-    pause();
-    bytes_of_mut(&mut image)[RESERVED..].copy_from_slice(payload);
+    const STEP: usize = 4 << 20;
+    for (to, from) in bytes_of_mut(&mut image)[RESERVED..].chunks_mut(STEP).zip(payload.chunks(STEP)) {
+        pause();
+        to.copy_from_slice(from);
+    }
     pause();
     check_image(&image)?;
     pause();

@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use crate::error::Result;
-use crate::filter::header::{self, Header, View};
+use crate::filter::header::{self, Header, RESERVED, View};
 use crate::filter::params::Params;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, varatt_is_4b_u, varsize_any};
@@ -12,13 +12,34 @@ pub fn datum(image: &[u64]) -> Datum {
     Datum::from(image.as_ptr())
 }
 
+/// Words that are written between checks for interrupts.
+const STEP: usize = 1 << 19;
+
 /// Makes a zeroed image of so many words in the current memory context.
 pub fn allocate<'a>(words: usize) -> &'a mut [u64] {
-    // SAFETY: palloc0 gives zeroed memory, aligned to 8, or raises an error; sizes are checked against the limits.
+    filled(words, |_, part| part.fill(0))
+}
+
+/// Copies an image.
+pub fn copy<'a>(image: &[u64]) -> &'a mut [u64] {
+    filled(image.len(), |start, part| part.copy_from_slice(&image[start..start + part.len()]))
+}
+
+/// Makes an image of so many words that are written in parts. To touch memory for the first time takes long.
+fn filled<'a>(words: usize, mut write: impl FnMut(usize, &mut [u64])) -> &'a mut [u64] {
+    // SAFETY: palloc gives memory that is aligned to 8, or raises an error; sizes are checked against the limits. Plain numbers
+    // are written over whatever was there.
     unsafe {
-        let pointer = pg_sys::palloc0(words * 8).cast::<u64>();
+        let pointer = pg_sys::palloc(words * 8).cast::<u64>();
+        let image = std::slice::from_raw_parts_mut(pointer, words);
+        for (number, part) in image.chunks_mut(STEP).enumerate() {
+            if number > 0 {
+                pgrx::check_for_interrupts!();
+            }
+            write(number * STEP, part);
+        }
         set_varsize_4b(pointer.cast(), (words * 8) as i32);
-        std::slice::from_raw_parts_mut(pointer, words)
+        image
     }
 }
 
@@ -30,14 +51,20 @@ pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32]) -> &
     image
 }
 
-/// Copies an image.
-pub fn copy<'a>(image: &[u64]) -> &'a mut [u64] {
-    // SAFETY: as above; all of it is written before it is read.
+/// A bytea of these bytes.
+pub fn bytea(bytes: &[u8]) -> Datum {
+    let size = RESERVED + bytes.len();
+    // SAFETY: the varlena is as long as its header and the bytes, all of which are written.
     unsafe {
-        let pointer = pg_sys::palloc(size_of_val(image)).cast::<u64>();
-        pointer.copy_from_nonoverlapping(image.as_ptr(), image.len());
-        set_varsize_4b(pointer.cast(), size_of_val(image) as i32);
-        std::slice::from_raw_parts_mut(pointer, image.len())
+        let bytea = pg_sys::palloc(size).cast::<u8>();
+        set_varsize_4b(bytea.cast(), size as i32);
+        for (number, part) in bytes.chunks(STEP * 8).enumerate() {
+            if number > 0 {
+                pgrx::check_for_interrupts!();
+            }
+            bytea.add(RESERVED + number * STEP * 8).copy_from_nonoverlapping(part.as_ptr(), part.len());
+        }
+        Datum::from(bytea)
     }
 }
 

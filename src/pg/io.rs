@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, DecodeSliceError};
 use pgrx::pg_sys::{self, Datum};
-use pgrx::varlena::{set_varsize_4b, vardata_any, varsize_any_exhdr};
+use pgrx::varlena::{vardata_any, varsize_any_exhdr};
 
 /// Bytes of a filter that are written as text, and read from it, between checks for interrupts: a multiple of three.
 const STEP: usize = 3 << 20;
@@ -23,7 +23,7 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
         let text =
             std::ffi::CStr::from_ptr(call.required(0, &[pg_sys::CSTRINGOID]).cast_mut_ptr()).to_bytes().trim_ascii();
         let size = base64::decoded_len_estimate(text.len());
-        let buffer = std::slice::from_raw_parts_mut(pg_sys::palloc0(size.max(1)).cast::<u8>(), size);
+        let buffer = std::slice::from_raw_parts_mut(pg_sys::palloc(size.max(1)).cast::<u8>(), size);
         let used = decode(text, buffer)?;
         &buffer[..used]
     };
@@ -106,14 +106,7 @@ pg_function!(lsbf_recv -> types::LSBF, lsbf_recv);
 
 /// The filter as bytea; also what is sent.
 fn to_bytea(call: &Call) -> Result<Datum> {
-    let payload = header::payload(image::read(call.required_filter(0))?.words);
-    // SAFETY: the varlena is as long as its header and the payload.
-    unsafe {
-        let bytea = pg_sys::palloc(payload.len() + 4).cast::<u8>();
-        set_varsize_4b(bytea.cast(), (payload.len() + 4) as i32);
-        std::ptr::copy_nonoverlapping(payload.as_ptr(), bytea.add(4), payload.len());
-        Ok(Datum::from(bytea))
-    }
+    Ok(image::bytea(header::payload(image::read(call.required_filter(0))?.words)))
 }
 pg_function!(lsbf_send -> pg_sys::BYTEAOID, to_bytea);
 pg_function!(lsbf_to_bytea -> pg_sys::BYTEAOID, to_bytea);

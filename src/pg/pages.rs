@@ -8,6 +8,8 @@ use pgrx::pg_sys;
 const PAGE: usize = 256;
 /// Words up to which a filter is one piece from the start.
 const SMALL: usize = 8 << 10;
+/// Words that are written between checks for interrupts.
+const STEP: usize = 1 << 19;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 /// The share of pages, one in so many, from which on a filter is one piece.
@@ -60,15 +62,21 @@ pub unsafe fn copied(words: &[u64], context: pg_sys::MemoryContext) -> *mut u64 
     }
 }
 
-/// So many words in one piece, all zero. Filters whose keys lie within 64 bytes each then touch one cache line for each.
+/// So many words in one piece, as they are given for each part of it. Filters whose keys lie within 64 bytes each then touch
+/// one cache line for each.
 ///
 /// # Safety
 /// The context must exist.
-unsafe fn piece(context: pg_sys::MemoryContext, count: usize) -> *mut u64 {
-    // SAFETY: as asked of the caller; what the start moves by was asked for in addition.
+unsafe fn piece(context: pg_sys::MemoryContext, count: usize, mut write: impl FnMut(usize, &mut [u64])) -> *mut u64 {
+    // SAFETY: as asked of the caller; what the start moves by was asked for in addition, and all words are written.
     unsafe {
-        let start = zeroed::<u64>(context, count + LINE / size_of::<u64>());
-        start.add(start.align_offset(LINE))
+        let start = pg_sys::MemoryContextAlloc(context, count * size_of::<u64>() + LINE).cast::<u64>();
+        let start = start.add(start.align_offset(LINE));
+        for (number, part) in std::slice::from_raw_parts_mut(start, count).chunks_mut(STEP).enumerate() {
+            pgrx::check_for_interrupts!();
+            write(number * STEP, part);
+        }
+        start
     }
 }
 
@@ -81,7 +89,12 @@ impl Words {
         // SAFETY: as asked of the caller; a context made within another ends with it.
         unsafe {
             if count <= SMALL {
-                return Words { whole: piece(context, count), count, pages: Pages::none(), context };
+                return Words {
+                    whole: piece(context, count, |_, part| part.fill(0)),
+                    count,
+                    pages: Pages::none(),
+                    context,
+                };
             }
             let (start, most) = (pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize, pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize);
             let own = pg_sys::AllocSetContextCreateInternal(context, c"pages of a filter".as_ptr(), 0, start, most);
@@ -96,12 +109,9 @@ impl Words {
     /// # Safety
     /// The context must exist, and outlive the words.
     pub unsafe fn from(words: &[u64], context: pg_sys::MemoryContext) -> Words {
-        // SAFETY: as asked of the caller; the piece is as long as what is copied into it.
-        let whole = unsafe {
-            let whole = piece(context, words.len());
-            whole.copy_from_nonoverlapping(words.as_ptr(), words.len());
-            whole
-        };
+        let copy = |start: usize, part: &mut [u64]| part.copy_from_slice(&words[start..start + part.len()]);
+        // SAFETY: as asked of the caller.
+        let whole = unsafe { piece(context, words.len(), copy) };
         Words { whole, count: words.len(), pages: Pages::none(), context }
     }
 
@@ -121,7 +131,7 @@ impl Words {
     fn join(&mut self) {
         // SAFETY: every page made is as long as what is copied, and the context of the pages is not used after this.
         unsafe {
-            let whole = piece(self.context, self.count);
+            let whole = piece(self.context, self.count, |_, part| part.fill(0));
             for (number, &mut page) in self.pages.table().iter_mut().enumerate() {
                 let start = number * PAGE;
                 if !page.is_null() {

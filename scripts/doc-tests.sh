@@ -81,7 +81,12 @@ rewrite() {
 # judge DOCUMENT DIR NUMBER LINE
 judge() {
   local got=$2/$3.got shown=$2/$3.shown
-  touch "$got"
+  # A block is known to have run by the mark of what comes behind it.
+  if [[ ! -f $2/$(($3 + 1)).got ]]; then
+    echo "not ok - $1:$4 was not run to its end"
+    tail -5 "$2/output" | sed 's/^/    /'
+    return 1
+  fi
   tidy "$got" >"$2/$3.tidy"
   if [[ ! -f $shown ]]; then
     if grep -q '^ERROR' "$got"; then
@@ -128,9 +133,10 @@ for document in "${documents[@]}"; do
   mkdir "$dir"
   touch "$dir/script" "$dir/blocks"
   split "$document" "$dir"
+  echo "\\echo block $(($(wc -l <"$dir/blocks") + 1))" >>"$dir/script"
   server_run createdb docs "$name"
   server_psql docs -d "$name" -v ON_ERROR_STOP=0 -v SHOW_CONTEXT=never <"$dir/script" >"$dir/output" 2>&1 || true
-  awk -v dir="$dir" '/^block [0-9]+$/ { n = $2; next } { print > (dir "/" n ".got") }' "$dir/output"
+  awk -v dir="$dir" '/^block [0-9]+$/ { n = $2; printf "" > (dir "/" n ".got"); next } { print > (dir "/" n ".got") }' "$dir/output"
   while read -r number line; do
     judge "$document" "$dir" "$number" "$line" || failed=1
   done <"$dir/blocks"

@@ -20,6 +20,8 @@ thread_local! {
     static ENGINES: RefCell<Kept> = RefCell::default();
     /// Bytes that all of them hold, as of when one was made last.
     static BYTES: Cell<usize> = const { Cell::new(0) };
+    /// How many were made so far.
+    static MADE: Cell<u64> = const { Cell::new(0) };
     /// The key of the one used last.
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
@@ -100,6 +102,7 @@ fn expand(engines: &mut Kept, front: &View, dims: u32) -> Result<Engine> {
     shrink(engines, room, None);
     stored::shrink(room.saturating_sub(held()));
     let engine = Engine::centred(params, dims, front.centre()?)?;
+    MADE.set(MADE.get() + 1);
     // What was dropped, and what expanding took besides.
     if engine.bytes() >= LARGE {
         memory::give_back();
@@ -125,6 +128,11 @@ fn bytes(engines: &Kept) -> usize {
 /// Bytes that engines hold.
 pub fn held() -> usize {
     BYTES.get()
+}
+
+/// How many engines were made in this session.
+pub fn made() -> u64 {
+    MADE.get()
 }
 
 /// Makes room for a stored filter.

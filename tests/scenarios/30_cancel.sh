@@ -60,3 +60,41 @@ wide="lsbf_add(ilbf_new(dims => 3, capacity => 100000, near => 0.1, slots => 409
 stops "one wide question" "SELECT approx_votes($wide, '{1,2,3}'::real[], 10000)"
 stops "its threshold" "SELECT approx_member($wide, '{1,2,3}'::real[], 10000)"
 stops "lsbf_seen" "SELECT count(*) FROM (SELECT lsbf_seen(v, $proto) OVER () AS seen FROM vectors, generate_series(1, 10000)) s WHERE seen"
+
+# Every function, as the first one of a session, while a query is planned, too: stopped within half a second.
+server_psql main <<SQL
+CREATE TABLE wide AS SELECT $wide AS f;
+CREATE TABLE crowded AS
+  SELECT lsbf_agg(ARRAY[id, id * id % 1000, 7]::real[], ilbf_new(dims => 3, capacity => 1000, near => 0.1, slots => 4096, tables => 255)) AS f
+  FROM generate_series(1, 1000) AS id;
+CREATE TABLE small AS SELECT ARRAY[id, 2, 3]::real[] AS v FROM generate_series(1, 1000) AS id;
+CREATE TABLE documents AS SELECT string_agg(md5(id::text), ' ') AS d FROM generate_series(1, 400000) AS id;
+CREATE TABLE dense AS SELECT lsbf_new(dims => 16384, capacity => 100, near => 0.5, transform => 'dense', tables => 32, hashes => 32) AS p;
+CREATE FUNCTION wide() RETURNS lsbf STABLE LANGUAGE sql AS 'SELECT f FROM wide';
+SQL
+# stops_first NAME SQL: the first statement of a session; how late it was, judged by the client that waited for it
+stops_first() {
+  local said
+  said=$(server_psql main -At -v ON_ERROR_STOP=0 -v VERBOSITY=verbose -c "SET client_min_messages = error" -c "SET statement_timeout = '100ms'" \
+    -c '\timing on' -c "$2" 2>&1 | tail -3 || true)
+  assert_match "$1: can be stopped in a fresh session" "$said" "57014: canceling statement due to statement timeout"
+  assert_at_most "$1: within half a second" "$(sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' <<<"$said")" 600
+}
+for filter in wide crowded; do
+  stops_first "lsbf_fpr of a $filter filter" "SELECT lsbf_fpr(f, 30) FROM $filter"
+  stops_first "lsbf_fnr of a $filter filter" "SELECT lsbf_fnr(f, 0.1, 30) FROM $filter"
+  stops_first "lsbf_info of a $filter filter" "SELECT lsbf_info(f) FROM $filter"
+  stops_first "lsbf_explain of a $filter filter" "SELECT lsbf_explain(f) FROM $filter"
+  stops_first "lsbf_curve of a $filter filter" "SELECT count(*) FROM $filter, lsbf_curve(f)"
+  stops_first "approx_distance in a $filter filter" "SELECT approx_distance(f, '{1,2,3.1}'::real[]) FROM $filter"
+done
+stops_first "approx_member in a wide filter" "SELECT approx_member(f, '{1,2,3.1}'::real[], 10000) FROM wide"
+stops_first "approx_votes in a wide filter" "SELECT approx_votes(f, '{1,2,3.1}'::real[], 10000) FROM wide"
+stops_first "planning with a wide filter" "EXPLAIN SELECT FROM small WHERE approx_member(wide(), v, 10000)"
+stops_first "lsbf_design" "SELECT lsbf_design('l2', 1e-169, 1000000, 100)"
+stops_first "lsbf_new" "SELECT lsbf_new(match => 'any', dims => 1000, capacity => 1000000, near => 0.5)"
+stops_first "lsbf_shingles" "SELECT cardinality(lsbf_shingles(d || ' ' || d)) FROM documents"
+stops_first "expanding functions" "SELECT lsbf_kind(lsbf_add(p, ARRAY(SELECT n::real FROM generate_series(1, 16384) n))) FROM dense"
+stops_first "comparing" "SELECT count(*) FROM large a, large b, generate_series(1, 100) WHERE a.f = b.f OR a.f::bytea::lsbf = b.f"
+stops_first "text output" "SELECT count(f::text) FROM large"
+stops_first "binary output and input" "SELECT count(f::bytea::lsbf) FROM large"

@@ -14,10 +14,13 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// A call of a function that returns a type.
+    ///
+    /// # Safety
+    /// The call information must be PostgreSQL's, and alive as long as this.
     #[inline]
-    pub fn new(fcinfo: pg_sys::FunctionCallInfo, result: Oid) -> Self {
-        // SAFETY: PostgreSQL's call information is alive during the call.
-        let call = Call { fcinfo, signature: Signature::of(unsafe { (*fcinfo).flinfo }) };
+    pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo, result: Oid) -> Self {
+        // SAFETY: as asked of the caller.
+        let call = Call { fcinfo, signature: unsafe { Signature::of((*fcinfo).flinfo) } };
         if call.signature.is_some_and(|signature| signature.result != result) {
             raise(types::wrong_result(&call));
         }

@@ -14,14 +14,14 @@ const PIECE: usize = 1 << 20;
 /// Equal filters have equal bytes. The order is by size, then by bytes; it means nothing, but lets DISTINCT and sorting work.
 fn compare(call: &Call) -> Result<Ordering> {
     let (a, b) = (Bytes::of(call.required_filter(0)), Bytes::of(call.required_filter(1)));
-    Ok(a.len().cmp(&b.len()).then_with(|| if a.is_same(&b) { Ordering::Equal } else { compare_bytes(&a, &b) }))
+    Ok(a.count().cmp(&b.count()).then_with(|| if a.is_same(&b) { Ordering::Equal } else { compare_bytes(&a, &b) }))
 }
 
 /// Compares as many bytes as it takes.
 fn compare_bytes(a: &Bytes, b: &Bytes) -> Ordering {
     let mut start = 0;
-    while start < a.len() {
-        let end = if start == 0 { FRONT } else { start + PIECE }.min(a.len());
+    while start < a.count() {
+        let end = if start == 0 { FRONT } else { start + PIECE }.min(a.count());
         let order = a.piece(start..end).cmp(&*b.piece(start..end));
         if order.is_ne() {
             return order;
@@ -42,7 +42,7 @@ pg_function!(lsbf_cmp -> pg_sys::INT4OID, |call| compare(call).map(|o| Datum::fr
 /// A hash of the first bytes: filters that differ, differ there, but for few that have as many bits set and the same sketch.
 fn hash(call: &Call, seed: u64) -> u64 {
     let bytes = Bytes::of(call.required_filter(0));
-    xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.len())), seed)
+    xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.count())), seed)
 }
 pg_function!(lsbf_hash -> pg_sys::INT4OID, |call| Ok(Datum::from(hash(call, 0) as i32)));
 pg_function!(lsbf_hash_extended -> pg_sys::INT8OID, |call| {

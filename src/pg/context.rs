@@ -17,8 +17,9 @@ pub unsafe fn create(parent: MemoryContext, name: &'static CStr) -> MemoryContex
 pub struct Context(MemoryContext);
 
 impl Context {
-    /// The parent must outlive it.
-    pub fn new(parent: MemoryContext, name: &'static CStr) -> Context {
+    /// # Safety
+    /// The parent must exist, and outlive it.
+    pub unsafe fn new(parent: MemoryContext, name: &'static CStr) -> Context {
         // SAFETY: as asked of the caller.
         Context(unsafe { create(parent, name) })
     }

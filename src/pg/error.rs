@@ -11,6 +11,7 @@ unsafe extern "C-unwind" {
     fn errstart(level: c_int, domain: *const c_char) -> bool;
     fn errcode(code: c_int) -> c_int;
     fn errmsg(format: *const c_char, ...) -> c_int;
+    #[cfg(not(feature = "pg_test"))]
     fn errdetail(format: *const c_char, ...) -> c_int;
     fn errhint(format: *const c_char, ...) -> c_int;
     fn errfinish(file: *const c_char, line: c_int, function: *const c_char);

@@ -108,7 +108,7 @@ impl Source {
 
     fn is_other(&self, type_: Oid) -> Error {
         // SAFETY: names a type, one that does not exist, too.
-        let type_ = name(unsafe { pg_sys::format_type_be(type_) });
+        let type_ = unsafe { name(pg_sys::format_type_be(type_)) };
         Error::new(Code::Changed, format!("{} is read as type {type_}, which was not expected", self.label))
             .with_hint("A cast was changed while the column was read: try again.")
     }
@@ -126,7 +126,7 @@ impl Source {
         let query = c_string(&query.concat())?;
         // What a batch needs is given back after each.
         // SAFETY: the current context outlives the call.
-        let memory = Context::new(unsafe { pg_sys::CurrentMemoryContext }, c"lsbf_design_for");
+        let memory = unsafe { Context::new(pg_sys::CurrentMemoryContext, c"lsbf_design_for") };
         // SAFETY: the calls are those of any function that reads through a cursor; values are used before their batch goes.
         unsafe {
             connect()?;

@@ -164,7 +164,8 @@ impl Filters {
                 engines::make_room(limit.saturating_sub(self.bytes + size));
             }
         }
-        let context = Context::new(self.parent(), c"pg_lsbf filter");
+        // SAFETY: the parent exists as long as the process.
+        let context = unsafe { Context::new(self.parent(), c"pg_lsbf filter") };
         let words = match is_compressed(toast) {
             true => decompressed(&context, datum),
             false => copied(&context, datum, size),
@@ -398,7 +399,8 @@ impl Bytes {
         }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many there are.
+    pub fn count(&self) -> usize {
         self.len
     }
 

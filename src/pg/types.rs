@@ -30,9 +30,12 @@ pub struct Signature {
 
 impl Signature {
     /// The signature of the function being called. It is looked up once for every place a function is called from.
+    ///
+    /// # Safety
+    /// The record must be that of the call, or null.
     #[inline]
-    pub fn of<'a>(lookup: *mut pg_sys::FmgrInfo) -> Option<&'a Signature> {
-        // SAFETY: PostgreSQL leaves fn_extra, null at first, to the function that is called. What is made here lives as long
+    pub unsafe fn of<'a>(lookup: *mut pg_sys::FmgrInfo) -> Option<&'a Signature> {
+        // SAFETY: as asked of the caller. PostgreSQL leaves fn_extra, null at first, to the function that is called. What is made here lives as long
         // as the record it belongs to.
         unsafe {
             let lookup = lookup.as_mut()?;
@@ -99,11 +102,14 @@ fn undeclared(function: Oid, what: &str, type_: Oid) -> Error {
 }
 
 /// A name of PostgreSQL's, to be shown.
-pub fn name(name: *const c_char) -> String {
+///
+/// # Safety
+/// It must be null or a C string.
+pub unsafe fn name(name: *const c_char) -> String {
     if name.is_null() {
         return "?".into();
     }
-    // SAFETY: PostgreSQL's names are C strings.
+    // SAFETY: as asked of the caller.
     shown(unsafe { CStr::from_ptr(name) }.to_bytes())
 }
 

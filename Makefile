@@ -9,7 +9,7 @@ help: ## list the targets
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
 	@echo
-	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 14 to 18); else one is found or installed."
+	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); else one is found or installed."
 
 demo: ## build, start a private server, find characters that look alike, with a filter and without; plot in target/demo; PART=1 compares all
 	@scripts/demo.sh

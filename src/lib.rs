@@ -12,7 +12,7 @@ pub mod prefetch;
 pub mod theory;
 pub mod vector;
 
-#[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16", feature = "pg17", feature = "pg18"))]
+#[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17", feature = "pg18"))]
 pub mod pg;
 
 /// `cargo pgrx test` looks for this at the root of the crate.

@@ -1,7 +1,7 @@
 # Finds what a build needs and installs what is missing (Debian and its relatives).
 # shellcheck shell=bash
 
-MIN_PG=14
+MIN_PG=15
 MAX_PG=18
 
 APT_FRESH=

@@ -57,7 +57,10 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     let Some(state) = call.filter(0) else {
         // A new state may come to lie where another one was.
         CONTAINED.set([(0, 0); CHECKED]);
-        return with_member(&prototype, &vector);
+        let state = with_member(&prototype, &vector)?;
+        // A prototype that has the member already may be one that is kept, and not for as long as the state is used.
+        let is_prototype = state == image::datum(prototype.words);
+        return Ok(if is_prototype { image::datum(image::copy(prototype.words)) } else { state });
     };
     let Some(image) = image::state(call, state) else {
         return with_member(&image::read(state)?, &vector);

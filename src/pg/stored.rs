@@ -92,6 +92,8 @@ struct Met {
 /// The stored filters that the transaction has met.
 struct Filters {
     met: HashMap<Key, Box<Met>, BuildHasherDefault<Mixed>>,
+    /// The one used last, if it was read: most often the next one, too.
+    last: Option<(Key, NonNull<Met>)>,
     /// Bytes of those that were read.
     bytes: usize,
     /// What their memory is part of; made when it is needed first.
@@ -99,8 +101,14 @@ struct Filters {
 }
 
 thread_local! {
-    static FILTERS: RefCell<Filters> =
-        RefCell::new(Filters { met: HashMap::default(), bytes: 0, parent: std::ptr::null_mut() });
+    static FILTERS: RefCell<Filters> = const {
+        RefCell::new(Filters {
+            met: HashMap::with_hasher(BuildHasherDefault::new()),
+            last: None,
+            bytes: 0,
+            parent: std::ptr::null_mut(),
+        })
+    };
 }
 
 impl Filters {
@@ -124,6 +132,7 @@ impl Filters {
     /// Forgets every other filter that is not in use.
     #[cold]
     fn forget(&mut self) {
+        self.last = None;
         let mut nth = 0;
         self.met.retain(|_, met| {
             nth += 1;
@@ -142,6 +151,7 @@ impl Filters {
 
     /// Drops filters that are not in use until the others have at most so many bytes.
     fn shrink(&mut self, most: usize) {
+        self.last = None;
         let idle = |met: &Met| met.read.is_some() && met.uses.get() == 0;
         let mut keys: Vec<Key> = self.met.iter().filter(|(_, met)| idle(met)).map(|(key, _)| *key).collect();
         while self.bytes > most && !keys.is_empty() {
@@ -183,12 +193,24 @@ impl Filters {
         if self.meet(key).read.is_none() {
             self.read(key, datum, toast)?;
         }
-        let met = self.meet(key);
-        let Some(read) = &met.read else { return Err(damaged()) };
-        met.uses.set(met.uses.get() + 1);
-        // SAFETY: what was read stays where it is while it is in use.
-        let words = unsafe { std::slice::from_raw_parts(read.words, read.count) };
-        Ok(Whole { view: View { header: read.header, words }, used: Some(NonNull::from(&*met)) })
+        let met = NonNull::from(self.meet(key));
+        self.last = Some((key, met));
+        self.held_last(&key).ok_or_else(damaged)
+    }
+
+    /// The same for the filter used last, if it is this one.
+    #[inline]
+    fn held_last<'a>(&self, key: &Key) -> Option<Whole<'a>> {
+        let (_, used) = self.last.filter(|(last, _)| last == key)?;
+        // SAFETY: what is met is boxed, and `last` is forgotten when anything is dropped. What was read stays where it is while it
+        // is in use.
+        unsafe {
+            let met = used.as_ref();
+            let read = met.read.as_ref()?;
+            met.uses.set(met.uses.get() + 1);
+            let words = std::slice::from_raw_parts(read.words, read.count);
+            Some(Whole { view: View { header: read.header, words }, used: Some(used) })
+        }
     }
 }
 
@@ -279,6 +301,9 @@ pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
     let Some(toast) = toast_pointer(datum) else { return Whole::passing(datum).map(Filter::Whole) };
     FILTERS.with_borrow_mut(|filters| {
         let key = Key::of(&toast);
+        if let Some(whole) = filters.held_last(&key) {
+            return Ok(Filter::Whole(whole));
+        }
         let met = filters.meet(key);
         let (is_read, fetched) = (met.read.is_some(), met.fetched.get());
         if !is_read && !is_compressed(&toast) && !filters.is_worth_reading(key.size as usize, fetched) {
@@ -297,7 +322,10 @@ pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
 #[inline]
 pub fn whole<'a>(datum: Datum) -> Result<Whole<'a>> {
     let Some(toast) = toast_pointer(datum) else { return Whole::passing(datum) };
-    FILTERS.with_borrow_mut(|filters| filters.hold(Key::of(&toast), datum, &toast))
+    FILTERS.with_borrow_mut(|filters| {
+        let key = Key::of(&toast);
+        filters.held_last(&key).map_or_else(|| filters.hold(key, datum, &toast), Ok)
+    })
 }
 
 /// Drops filters that are not in use until the others have at most so many bytes.
@@ -318,6 +346,7 @@ pub fn kept() -> (usize, usize) {
 pub fn release() {
     FILTERS.with(|filters| {
         if let Ok(mut filters) = filters.try_borrow_mut() {
+            filters.last = None;
             filters.met = HashMap::default();
             filters.bytes = 0;
         }

@@ -23,7 +23,7 @@ pub enum Code {
     Encoding,
     /// 42P13: an SQL function was declared with types that its code does not read.
     Declaration,
-    /// 55006: a table was changed while it was looked at.
+    /// 55000: a table was changed while it was looked at.
     Changed,
 }
 

@@ -76,7 +76,7 @@ impl Set {
         self.hashes.dedup();
         self.sorted = self.hashes.len();
         match self.sorted > limits::MAX_SET {
-            true => Err(Error::too_large(format!("more than {} shingles, which is the limit", limits::MAX_SET))),
+            true => Err(Error::too_large(format!("too many shingles: the limit is {}", limits::MAX_SET))),
             false => Ok(()),
         }
     }
@@ -181,6 +181,6 @@ mod tests {
         assert!(made.len() <= 100 && made.is_sorted());
         let different: String = (0..400_000u32).map(|i| format!("{i:06}")).collect();
         let error = shingles(&different, 12, Unit::Characters).unwrap_err();
-        assert_eq!(error.message, "more than 1048576 shingles, which is the limit");
+        assert_eq!(error.message, "too many shingles: the limit is 1048576");
     }
 }

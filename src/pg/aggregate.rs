@@ -2,6 +2,7 @@
 
 use super::call::{Call, pg_function};
 use super::engines;
+use super::guard::check_for_interrupts;
 use super::image;
 use super::input::{Read, for_each_input, prefetch};
 use super::stored;
@@ -171,7 +172,7 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
         return Ok(image::datum(theirs.words));
     }
     let pause = |_| {
-        pgrx::check_for_interrupts!();
+        check_for_interrupts();
     };
     if a.is_sparse && b.is_sparse {
         let union = sparse::union(&params, (&ours, &theirs), &ours.centre()?, image::allocate)?;

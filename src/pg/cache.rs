@@ -67,6 +67,10 @@ unsafe extern "C-unwind" fn at_transaction(event: pg_sys::XactEvent::Type, _: *m
         guard::contained(|| {
             stored::release();
             planner::release();
+            // The limit may have been lowered.
+            if engines::held() > limit() {
+                engines::make_room(limit());
+            }
         });
     }
 }

@@ -2,6 +2,7 @@
 //! hashing: filters are read piece by piece, as far as they have to be, and every piece is freed.
 
 use super::call::{Call, boolean, pg_function};
+use super::guard::check_for_interrupts;
 use super::stored::Bytes;
 use crate::error::Result;
 use crate::filter::header::FRONT;
@@ -26,7 +27,7 @@ fn compare_bytes(a: &Bytes, b: &Bytes) -> Ordering {
         if order.is_ne() {
             return order;
         }
-        pgrx::check_for_interrupts!();
+        check_for_interrupts();
         start = end;
     }
     Ordering::Equal

@@ -3,6 +3,7 @@
 use super::call::{self, Call, float8, int8, pg_function};
 use super::construct::{centre, metric, prototype, symbols};
 use super::error::notice;
+use super::guard::check_for_interrupts;
 use super::rows::Rows;
 use super::sampling;
 use super::source::Source;
@@ -171,7 +172,7 @@ fn design_for(call: &Call) -> Result<Datum> {
     };
     let wish = Wish { far, ..wish };
     let mut study = sample::study(metric, &taken.rows, taken.population, near, wish.far, || {
-        pgrx::check_for_interrupts!();
+        check_for_interrupts();
     });
     let dims = taken.rows.dims() as u32;
     let capacity = call.int8(8).map_or(taken.population.ceil().max(1.0) as u64, |given| given as u64);

@@ -41,7 +41,7 @@ fn sqlstate(code: Code) -> PgSqlErrorCode {
         Code::NoTable => PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
         Code::NoColumn => PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
         Code::Declaration => PgSqlErrorCode::ERRCODE_INVALID_FUNCTION_DEFINITION,
-        Code::Changed => PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
+        Code::Changed => PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
     }
 }
 

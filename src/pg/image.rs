@@ -1,6 +1,7 @@
 //! Filters as PostgreSQL stores them: finding the words behind a datum, and making new ones.
 
 use super::call::Call;
+use super::guard::check_for_interrupts;
 use crate::error::Result;
 use crate::filter::header::{self, Header, RESERVED, View};
 use crate::filter::params::Params;
@@ -34,7 +35,7 @@ fn filled<'a>(words: usize, mut write: impl FnMut(usize, &mut [u64])) -> &'a mut
         let image = std::slice::from_raw_parts_mut(pointer, words);
         for (number, part) in image.chunks_mut(STEP).enumerate() {
             if number > 0 {
-                pgrx::check_for_interrupts!();
+                check_for_interrupts();
             }
             write(number * STEP, part);
         }
@@ -60,7 +61,7 @@ pub fn bytea(bytes: &[u8]) -> Datum {
         set_varsize_4b(bytea.cast(), size as i32);
         for (number, part) in bytes.chunks(STEP * 8).enumerate() {
             if number > 0 {
-                pgrx::check_for_interrupts!();
+                check_for_interrupts();
             }
             bytea.add(RESERVED + number * STEP * 8).copy_from_nonoverlapping(part.as_ptr(), part.len());
         }

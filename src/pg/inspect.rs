@@ -1,6 +1,7 @@
 //! What a filter says about itself.
 
 use super::call::{self, Call, float8, int8, pg_function};
+use super::guard::check_for_interrupts;
 use super::rows::{Rows, row};
 use super::stored;
 use super::types;
@@ -88,7 +89,7 @@ fn curve(call: &Call) -> Result<Datum> {
         return Err(Error::parameter(format!("points must be between 1 and {MOST_POINTS}, not {points}")));
     }
     for point in 0..=points {
-        pgrx::check_for_interrupts!();
+        check_for_interrupts();
         let distance = upto * point as f64 / points as f64;
         let passed = acceptance(&facts, distance.min(largest), theta);
         rows.put(&[Some(float8(distance)), Some(float8(passed))]);

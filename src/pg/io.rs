@@ -1,6 +1,7 @@
 //! Text, binary and bytea forms.
 
 use super::call::{Call, pg_function};
+use super::guard::check_for_interrupts;
 use super::image;
 use super::types;
 use crate::error::{Code, Error, Result};
@@ -37,7 +38,7 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
 fn decode(text: &[u8], buffer: &mut [u8]) -> Result<usize> {
     let mut used = 0;
     for (number, part) in text.chunks(STEP_TEXT).enumerate() {
-        pgrx::check_for_interrupts!();
+        check_for_interrupts();
         let start = number * STEP_TEXT;
         let count = STANDARD.decode_slice(part, &mut buffer[used..]).map_err(|error| not_base64(error, start))?;
         used += count;
@@ -66,15 +67,6 @@ fn not_base64(error: DecodeSliceError, start: usize) -> Error {
 }
 pg_function!(lsbf_in -> types::LSBF, lsbf_in);
 
-/// The address that PostgreSQL calls to read a filter's text.
-pub fn lsbf_in_address() -> usize {
-    unsafe extern "C-unwind" {
-        #[link_name = "lsbf_in"]
-        fn input(fcinfo: pg_sys::FunctionCallInfo) -> Datum;
-    }
-    input as *const () as usize
-}
-
 fn lsbf_out(call: &Call) -> Result<Datum> {
     let payload = header::payload(image::read(call.required_filter(0))?.words);
     let size = base64::encoded_len(payload.len(), true).ok_or_else(|| Error::too_large("filter is too large"))?;
@@ -83,7 +75,7 @@ fn lsbf_out(call: &Call) -> Result<Datum> {
         let buffer = pg_sys::palloc(size + 1).cast::<u8>();
         let text = std::slice::from_raw_parts_mut(buffer, size);
         for (from, to) in payload.chunks(STEP).zip(text.chunks_mut(STEP_TEXT)) {
-            pgrx::check_for_interrupts!();
+            check_for_interrupts();
             STANDARD.encode_slice(from, to).map_err(|_| Error::too_large("filter is too large"))?;
         }
         buffer.add(size).write(0);

@@ -38,9 +38,7 @@ pgrx::extension_sql_file!("../../sql/pg_lsbf.sql", name = "pg_lsbf", bootstrap);
 /// Called by PostgreSQL when the library is loaded. All that is global is set up here.
 #[pgrx::pg_guard]
 pub extern "C-unwind" fn _PG_init() {
-    crate::pause::set(|| {
-        pgrx::check_for_interrupts!();
-    });
+    crate::pause::set(guard::check_for_interrupts);
     cache::init();
 }
 

@@ -1,6 +1,7 @@
 //! The words of a filter that is filled while a partition lasts. A small partition pays for the pages that its rows touch,
 //! not for the whole filter; when there are many of these, they become one piece.
 
+use super::guard::check_for_interrupts;
 use crate::filter::bits::{Body, BodyMut, set_in};
 use pgrx::pg_sys;
 
@@ -73,7 +74,7 @@ unsafe fn piece(context: pg_sys::MemoryContext, count: usize, mut write: impl Fn
         let start = pg_sys::MemoryContextAlloc(context, count * size_of::<u64>() + LINE).cast::<u64>();
         let start = start.add(start.align_offset(LINE));
         for (number, part) in std::slice::from_raw_parts_mut(start, count).chunks_mut(STEP).enumerate() {
-            pgrx::check_for_interrupts!();
+            check_for_interrupts();
             write(number * STEP, part);
         }
         start

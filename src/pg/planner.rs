@@ -2,7 +2,7 @@
 
 use super::call::{Call, pg_function};
 use super::context::Context;
-use super::{stored, types};
+use super::{guard, stored, types};
 use crate::error::Result;
 use crate::filter::Facts;
 use crate::filter::params::check_theta;
@@ -98,8 +98,13 @@ thread_local! {
 
 impl Planning {
     unsafe fn new(root: *mut PlannerInfo) -> Planning {
-        // SAFETY: the root is that of a query that is being planned.
+        // SAFETY: the root is that of a query that is being planned; what is called when its memory is given back lies in it.
         unsafe {
+            let size = size_of::<pg_sys::MemoryContextCallback>();
+            let callback =
+                pg_sys::MemoryContextAllocZero((*root).planner_cxt, size).cast::<pg_sys::MemoryContextCallback>();
+            (*callback).func = Some(at_end);
+            pg_sys::MemoryContextRegisterResetCallback((*root).planner_cxt, callback);
             Planning {
                 glob: (*root).glob,
                 started: pg_sys::GetCurrentStatementStartTimestamp(),
@@ -145,6 +150,11 @@ unsafe fn remember(root: *mut PlannerInfo, expression: *mut Node, facts: Option<
             }
         }
     });
+}
+
+/// Called when the memory of a planned query is given back, which may then be another query's.
+unsafe extern "C-unwind" fn at_end(_: *mut std::ffi::c_void) {
+    guard::contained(release);
 }
 
 /// Forgets what is known, at the end of a transaction.

@@ -6,6 +6,7 @@
 
 use super::call::Call;
 use super::context::Context;
+use super::guard::check_for_interrupts;
 use super::input::{bytes, of_type};
 use super::types::{self, name};
 use crate::error::{Code, Error, Result};
@@ -76,7 +77,6 @@ impl Source {
             let open = Open(opened);
             let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
             let from = owned(pg_sys::quote_qualified_identifier(schema, pg_sys::get_rel_name(relation)));
-            let label = format!("{}.{}", name(from.as_ptr()), name(attribute.as_ptr()));
             let number = pg_sys::get_attnum(relation, attribute.as_ptr());
             if number == pg_sys::InvalidAttrNumber as i16 {
                 let message =
@@ -84,6 +84,7 @@ impl Source {
                 return Err(Error::new(Code::NoColumn, message));
             }
             let column = owned(pg_sys::quote_identifier(attribute.as_ptr()));
+            let label = format!("{}.{}", name(from.as_ptr()), name(column.as_ptr()));
             let (cast, type_) = cast(pg_sys::getBaseType(pg_sys::get_atttype(relation, number)), &label)?;
             Ok(Source { relation, _open: open, from, column, cast, type_, label })
         }
@@ -144,7 +145,7 @@ impl Source {
             // Values that are computed may be large, whatever of them is kept.
             let mut batch = 1;
             loop {
-                pgrx::check_for_interrupts!();
+                check_for_interrupts();
                 pg_sys::SPI_cursor_fetch(portal, true, batch);
                 let (count, table) = (pg_sys::SPI_processed as usize, pg_sys::SPI_tuptable);
                 if count == 0 {
@@ -246,7 +247,7 @@ fn cast(given: Oid, label: &str) -> Result<(CString, Oid)> {
         let path = pg_sys::find_coercion_pathway(type_, given, explicit, &mut function);
         if path == pg_sys::CoercionPathType::COERCION_PATH_NONE && !is_sparse {
             let given = name(pg_sys::format_type_be(given));
-            return Err(Error::parameter(format!("{label} is of type {given}, which is no vector"))
+            return Err(Error::parameter(format!("{label} is of type {given}, which is not a vector type"))
                 .with_hint("Vectors are real[], double precision[], bit, bytea, pgvector's types, and sets: integer[], text[], lsbf_shingles(text)."));
         }
         let by = match is_sparse {

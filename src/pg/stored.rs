@@ -3,6 +3,7 @@
 
 use super::context::{Context, create};
 use super::error::raise;
+use super::guard::check_for_interrupts;
 use super::{cache, engines, image};
 use crate::error::{Code, Error, Result};
 use crate::filter::bits::Body;
@@ -230,7 +231,7 @@ fn copied<'a>(context: &Context, datum: Datum, size: usize) -> &'a [u64] {
         let image = pg_sys::MemoryContextAlloc(context.get(), size.next_multiple_of(8)).cast::<u8>();
         set_varsize_4b(image.cast(), size as i32);
         for start in (RESERVED..size).step_by(PIECE) {
-            pgrx::check_for_interrupts!();
+            check_for_interrupts();
             let piece = fetch(datum, start - RESERVED, PIECE.min(size - start));
             if piece.len() != PIECE.min(size - start) {
                 raise(damaged());

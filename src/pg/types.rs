@@ -3,7 +3,6 @@
 
 use super::call::Call;
 use super::encoding::shown;
-use super::io::lsbf_in_address;
 use crate::error::{Code, Error};
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::Cell;
@@ -149,27 +148,22 @@ pub fn is_lsbf(type_: Oid) -> bool {
 /// A type is known by the C function that reads its text: only a superuser can declare one, or make a type with it. A name,
 /// a schema or being part of an extension proves nothing.
 fn looked_up(type_: Oid) -> Oid {
-    // SAFETY: catalog lookups by number; the record of the function is filled before it is looked at.
+    // SAFETY: catalog lookups by number.
     unsafe {
         if pg_sys::get_typtype(type_) as u8 != pg_sys::TYPTYPE_BASE {
             return OTHER;
         }
         let (mut input, mut element) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
         pg_sys::getTypeInputInfo(type_, &mut input, &mut element);
-        let mut lookup = pg_sys::FmgrInfo::default();
-        pg_sys::fmgr_info(input, &mut lookup);
-        if lookup.fn_addr.is_some_and(|function| function as usize == lsbf_in_address()) {
-            return LSBF;
-        }
-        pgvector_type(input)
+        type_read_by(input)
     }
 }
 
 /// The language C, from pg_language.dat.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-/// The type of pgvector that an input function belongs to.
-unsafe fn pgvector_type(input: Oid) -> Oid {
+/// The type that an input function belongs to.
+unsafe fn type_read_by(input: Oid) -> Oid {
     // SAFETY: the row stays pinned while it is looked at; both columns are texts.
     unsafe {
         let cache = pg_sys::SysCacheIdentifier::PROCOID as i32;
@@ -185,13 +179,14 @@ unsafe fn pgvector_type(input: Oid) -> Oid {
         let (symbol, library) = (column(pg_sys::Anum_pg_proc_prosrc), column(pg_sys::Anum_pg_proc_probin));
         let language = (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_proc>()).prolang;
         pg_sys::ReleaseSysCache(row);
-        if language != C_LANGUAGE || library != b"$libdir/vector" {
+        if language != C_LANGUAGE {
             return OTHER;
         }
-        match symbol.as_slice() {
-            b"vector_in" => VECTOR,
-            b"halfvec_in" => HALFVEC,
-            b"sparsevec_in" => SPARSEVEC,
+        match (library.as_slice(), symbol.as_slice()) {
+            (b"$libdir/pg_lsbf", b"lsbf_in") => LSBF,
+            (b"$libdir/vector", b"vector_in") => VECTOR,
+            (b"$libdir/vector", b"halfvec_in") => HALFVEC,
+            (b"$libdir/vector", b"sparsevec_in") => SPARSEVEC,
             _ => OTHER,
         }
     }

@@ -68,3 +68,6 @@ CREATE FUNCTION pg_temp.wrong(bigint, real[], float8) RETURNS boolean AS '$libdi
 SELECT pg_temp.wrong(12345, '{1,2,3}', 1);
 SQL
 )" '42P13: argument 1 of function wrong must not be of type bigint'
+# The type is known by the code of its input function, however that is called.
+assert_eq "an input function with settings of its own is the same" \
+  "$(query "ALTER FUNCTION lsbf_in(cstring) SET search_path = pg_catalog; ALTER FUNCTION lsbf_kind(lsbf) SET work_mem = '4MB'"; query "SELECT lsbf_kind(lsbf_new(capacity => 10, near => 1)::text::lsbf)")" lsbf

@@ -47,7 +47,7 @@ for type in bigint text; do
     CREATE TABLE m.t AS SELECT 1 AS keep, ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
   while_locked "becomes_$type" m.t "ALTER TABLE m.t DROP COLUMN v; ALTER TABLE m.t ADD COLUMN v $type DEFAULT 12345" \
     "SELECT family FROM lsbf_design_for('m.t', 'v', 0.1)"
-  assert_match "a column that becomes $type is refused" "$SAID" "22023: (m.t.v is of type bigint, which is no vector|metric must be given)"
+  assert_match "a column that becomes $type is refused" "$SAID" "22023: (m.t.v is of type bigint, which is not a vector type|metric must be given)"
 done
 query "DROP SCHEMA m CASCADE; CREATE SCHEMA m; CREATE TABLE m.t AS SELECT ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
 while_locked drops m.t "DROP TABLE m.t" "SELECT family FROM lsbf_design_for('m.t', 'v', 0.1)"
@@ -63,7 +63,7 @@ assert_eq "the table is read that was named, not the one in its place" "$SAID" "
 # The same after the names were looked up: the call is held up by a lock on a catalog that it reads in between.
 query "$prepare"
 while_locked replaced pg_catalog.pg_inherits "$replace" "SELECT max(capacity) FROM lsbf_design_for('m.t', 'v', 0.1)"
-assert_match "a table that took another one's place is not read" "$SAID" "55006: the relation of m.t.v was replaced by another one"
+assert_match "a table that took another one's place is not read" "$SAID" "55000: the relation of m.t.v was replaced by another one"
 
 # A view, a partitioned table, a child and a materialized view pass that check.
 server_psql main <<'SQL'

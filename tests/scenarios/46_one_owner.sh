@@ -13,7 +13,7 @@ CREATE TABLE parts (id int, v real[]) PARTITION BY HASH (id);
 SELECT format('CREATE TABLE part_%s PARTITION OF parts FOR VALUES WITH (MODULUS 40, REMAINDER %s)', n, n) FROM generate_series(0, 39) AS n \gexec
 INSERT INTO parts SELECT * FROM vectors;
 CREATE TABLE large AS
-  SELECT n, lsbf_agg(v, lsbf_new(dims => 4, capacity => 20000000, near => 0.5)) AS f FROM vectors, generate_series(1, 10) AS n WHERE id % 10 <> n GROUP BY n;
+  SELECT n, lsbf_agg(v, lsbf_new(dims => 4, capacity => 20000000, near => 0.5)) AS f FROM vectors, generate_series(1, 6) AS n WHERE id % 10 <> n GROUP BY n;
 CREATE TABLE small AS
   SELECT g, lsbf_agg(ARRAY[g * 100 + i, i * i, 7]::real[], lsbf_new(capacity => 1500, near => 0.5)) AS f
   FROM generate_series(1, 5000) AS g, generate_series(1, 200) AS i GROUP BY g;
@@ -93,12 +93,12 @@ SQL
 limit=$((nothing + 4 + 2 * size))
 assert_at_most "count(DISTINCT f) of 5,000 filters" "$(peak "SET work_mem = '4MB'" "SELECT count(DISTINCT f) FROM small")" "$((nothing + 4 + 5))"
 assert_at_most "a hash index on them" "$(peak "SET maintenance_work_mem = '4MB'" "CREATE INDEX ON small USING hash (f)")" "$((nothing + 4 + 5))"
-assert_at_most "a b-tree index on them" "$(peak "SET maintenance_work_mem = '4MB'" "CREATE INDEX ON small USING btree (f)" 2>/dev/null || echo 0)" "$((nothing + 4 + 5))"
-assert_at_most "a hash join of 10 large filters" "$(peak "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
+assert_at_most "sorting them" "$(peak "SET work_mem = '4MB'" "SELECT count(*) FROM (SELECT f FROM small ORDER BY f OFFSET 1) s")" "$((nothing + 4 + 5))"
+assert_at_most "a hash join of 6 large filters" "$(peak "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
 assert_at_most "a merge join" "$(peak "SET enable_hashjoin = off; SET enable_nestloop = off" "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
 assert_at_most "grouping copies of large filters" "$(peak "SELECT count(*) FROM (SELECT f FROM (SELECT f FROM large UNION ALL SELECT f FROM large) s GROUP BY f) s")" "$limit"
 query "CREATE TABLE copies AS SELECT n, f::bytea::lsbf AS f FROM large WHERE n < 4"
-assert_eq "equal filters are equal, others are not" "$(query "SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM large UNION ALL SELECT f FROM copies) s")" "13|10"
+assert_eq "equal filters are equal, others are not" "$(query "SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM large UNION ALL SELECT f FROM copies) s")" "9|6"
 assert_eq "and so say the operators" "$(query "SELECT bool_and((a.f = b.f) = (a.n = b.n) AND (a.f <> b.f) = (a.n <> b.n) AND (a.f < b.f OR a.f >= b.f)
     AND (a.n <> b.n OR lsbf_hash(a.f) = lsbf_hash(b.f)) AND lsbf_cmp(a.f, b.f) = - lsbf_cmp(b.f, a.f)) FROM large a, copies b")" t
 # Filters that differ in their last bytes only.
@@ -120,7 +120,7 @@ two_ms=$(query "SELECT ms('$add 2')")
 assert_at_most "two of 39 MB in turn take $two_ms ms, one $one_ms ms" "$two_ms" "$(awk -v x="$one_ms" 'BEGIN { print 8 * x }')"
 
 # The limit, what is seen of it, and how it is given back.
-said=$(server_psql main -At <<SQL
+said=$(server_psql main -At -v ON_ERROR_STOP=0 2>/dev/null <<SQL
 $add 8;
 SELECT 'many', held() <= 128 + 20 FROM lsbf_cache() WHERE kind = 'hash functions' AND bytes <= 128 * 1048576 AND entries BETWEEN 2 AND 3;
 SET lsbf.cache_size = '1MB';
@@ -141,15 +141,26 @@ $one;
 SAVEPOINT s;
 SELECT 1 / 0;
 ROLLBACK TO s;
+SELECT 'after a savepoint', entries FROM lsbf_cache() WHERE kind = 'filters';
 $one;
 ROLLBACK;
-SELECT 'released', entries, bytes FROM lsbf_cache() WHERE kind = 'filters';
+SELECT 'rolled back', entries, bytes FROM lsbf_cache() WHERE kind = 'filters';
+BEGIN;
+$one;
+SELECT 1 / 0;
+COMMIT;
+SELECT 'failed', entries, bytes FROM lsbf_cache() WHERE kind = 'filters';
+SET lsbf.cache_size = '128MB';
+$add 2;
+SET lsbf.cache_size = '1MB';
+SELECT 1;
+SELECT 'lowered', entries FROM lsbf_cache() WHERE kind = 'hash functions';
 SQL
-) 2>/dev/null || true
-for line in "many|t" "one|1|t" "discarded|0|0|t" "128MB" "filters|1|t" "context|1|t" "released|0|0" "context|0"; do
+)
+for line in "many|t" "one|1|t" "discarded|0|0|t" "128MB" "filters|1|t" "context|1|t" "released|0|0" "context|0" "after a savepoint|1" "rolled back|0|0" "failed|0|0" "lowered|1"; do
   assert_match "lsbf.cache_size: $line" $'\n'"$said"$'\n' $'\n'"${line//|/\\|}"$'\n'
 done
 turns="SELECT sum(c) FROM generate_series(1, 3) r, LATERAL (SELECT count(*) AS c FROM (SELECT v FROM vectors LIMIT 200) q, large WHERE approx_member(f, v) AND r > 0) s"
-assert_at_most "ten large filters in turn stay within the limit" "$(peak "$turns")" "$((nothing + 128 + size + 20))"
+assert_at_most "six large filters in turn stay within the limit" "$(peak "$turns")" "$((nothing + 128 + size + 20))"
 assert_eq "and answer the same" "$(query "SET lsbf.cache_size = '1MB'; $turns")" "$(query "SET lsbf.cache_size = '4GB'; $turns")"
 assert_match "a limit below the least" "$(server_psql main -v VERBOSITY=verbose -c "SELECT lsbf_kind(f) FROM small LIMIT 1" -c "SET lsbf.cache_size = 100" 2>&1 || true)" "22023: 100 kB is outside the valid range"

@@ -68,3 +68,23 @@ SELECT slow();
 SQL
 )
 assert_match "a timeout within a function keeps its context" "$said" "canceling statement due to statement timeout.*CONTEXT:.*PL/pgSQL function slow\(\) line 1 at PERFORM"
+
+# An error of a parallel worker arrives while the leader is in a function of ours.
+said=$(server_psql main -At -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<'SQL'
+CREATE TABLE numbers AS SELECT i FROM generate_series(1, 20000) i;
+ALTER TABLE numbers SET (parallel_workers = 2);
+ANALYZE numbers;
+CREATE FUNCTION raising_in_workers(leader int) RETURNS boolean PARALLEL SAFE LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_backend_pid() <> leader THEN PERFORM pg_sleep(0.3); PERFORM raising(); END IF;
+  RETURN true;
+END $$;
+ALTER FUNCTION raising() PARALLEL SAFE;
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SET client_min_messages = warning; SET statement_timeout = '60s';
+SELECT format('SELECT count(*) FROM numbers WHERE raising_in_workers(%s) AND lsbf_fpr(lsbf_add(ilbf_new(dims => 3, capacity => 100000, near => 0.1, slots => 4096,
+  blooms => 1000000, tables => 255, bloom_hashes => 31), ARRAY[i, 2, 3]::real[]), 30) > 0', pg_backend_pid()) \gexec
+SQL
+)
+assert_match "an error of a worker: all of it" "$said" \
+  "P4242: the message.*the detail.*the hint.*PL/pgSQL function raising\(\) line 3.*parallel worker.*SCHEMA NAME:  the_schema.*TABLE NAME:  the_table.*COLUMN NAME:  the_column.*DATATYPE NAME:  the_type.*CONSTRAINT NAME:  the_constraint"

@@ -60,11 +60,14 @@ SELECT lsbf_agg_step(NULL, b, p()) = lsbf_add(p(), b) AS first, lsbf_agg_step(f,
   lsbf_agg_step(NULL, NULL::bit, p()) IS NULL AS nulls FROM v, stored WHERE i = 1;
 -- The transition function called by hand, with stored prototypes that have the member and do not fit into the cache together: what it
 -- returns must not be memory that is given up.
-CREATE TABLE stored AS SELECT n, lsbf_agg(ARRAY[i, n, 3]::real[], lsbf_new(dims => 3, capacity => 400000, near => 0.5, seed => 5)) AS f
-  FROM generate_series(1, 40000) i, generate_series(1, 3) n GROUP BY n;
-SELECT (pg_column_size(f) > 1048576) AS large FROM stored;
+CREATE TABLE listed AS SELECT n, lsbf_agg(ARRAY[i * n, i, n]::real[], lsbf_new(dims => 3, capacity => 1000000, near => 0.5)) AS f
+  FROM generate_series(1, 1000) i, generate_series(1, 40) n GROUP BY n;
+SELECT min(pg_column_size(f)) * 40 > 2 * 1048576 AS large FROM listed;
 SET lsbf.cache_size = '1MB';
-SELECT lsbf_union(lsbf_union(lsbf_agg_step(NULL, '{1,1,3}'::real[], a.f), lsbf_agg_step(NULL, '{1,2,3}'::real[], b.f)), lsbf_agg_step(NULL, '{1,3,3}'::real[], c.f))
-  = a.f | b.f | c.f AS same FROM stored a, stored b, stored c WHERE (a.n, b.n, c.n) = (1, 2, 3);
+\set ECHO none
+SELECT format('SELECT %s AS same FROM (SELECT %s OFFSET 0) s', string_agg(format('f%s = (SELECT f FROM listed WHERE n = %s)', n, n), ' AND '),
+  string_agg(format('lsbf_agg_step(NULL, ARRAY[%s, 1, %s]::real[], (SELECT f FROM listed WHERE n = %s)) AS f%s', n, n, n, n), ', '))
+FROM generate_series(1, 40) n \gexec
+\set ECHO all
 RESET lsbf.cache_size;
-DROP TABLE stored;
+DROP TABLE listed;

@@ -61,7 +61,7 @@ SELECT lsbf_agg_step(NULL, b, p()) = lsbf_add(p(), b) AS first, lsbf_agg_step(f,
 -- The transition function called by hand, with stored prototypes that have the member and do not fit into the cache together: what it
 -- returns must not be memory that is given up.
 CREATE TABLE listed AS SELECT n, lsbf_agg(ARRAY[i * n, i, n]::real[], lsbf_new(dims => 3, capacity => 1000000, near => 0.5)) AS f
-  FROM generate_series(1, 1000) i, generate_series(1, 40) n GROUP BY n;
+  FROM generate_series(1, 2000) i, generate_series(1, 40) n GROUP BY n;
 SELECT min(pg_column_size(f)) * 40 > 2 * 1048576 AS large FROM listed;
 SET lsbf.cache_size = '1MB';
 \set ECHO none

@@ -166,8 +166,10 @@ fn process_interrupts() {
         });
         (pg_sys::PG_exception_stack, pg_sys::error_context_stack) = (exceptions, contexts);
         if jumped != 0 {
-            pg_sys::CurrentMemoryContext = context;
+            // A copy that outlives what is dropped on the way to the border of the call.
+            pg_sys::CurrentMemoryContext = pg_sys::CurTransactionContext;
             let data = CopyErrorData();
+            pg_sys::CurrentMemoryContext = context;
             FlushErrorState();
             resume_unwind(Box::new(Caught(data)));
         }

@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn many_runs_are_sorted_in_blocks() {
         // 2.5 million runs of two digits: a hundred are different.
-        let text: String = (0..2_500_000u32).map(|i| char::from(b'0' + (i * i / 7 % 10) as u8)).collect();
+        let text: String = (0..2_500_000u64).map(|i| char::from(b'0' + (i * i / 7 % 10) as u8)).collect();
         let made = shingles(&text, 2, Unit::Characters).unwrap();
         assert!(made.len() <= 100 && made.is_sorted());
         let different: String = (0..400_000u32).map(|i| format!("{i:06}")).collect();

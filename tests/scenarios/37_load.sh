@@ -89,7 +89,8 @@ done
 status=0
 wait "$pgbench" || status=$?
 assert_eq "pgbench ended without an error" "$status:$(grep -i "error\|abort" "$WORK/pgbench" || true)" "0:"
-assert_eq "the server's log has no error" "$(grep "ERROR\|FATAL\|PANIC\|terminated by" "$(server_dir main)/log" | head -5)" ""
+# PostgreSQL cancels an autovacuum that stands in the way of a statement, and logs that as an error.
+assert_eq "the server's log has no error" "$(grep "ERROR\|FATAL\|PANIC\|terminated by" "$(server_dir main)/log" | grep -v "canceling autovacuum task" | head -5)" ""
 assert_eq "all connections took part" "$connections" "$clients"
 assert_at_most "their memory was read again, later" 1 "$late"
 done=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' "$WORK/pgbench")

@@ -1,20 +1,38 @@
 //! Locality-sensitive Bloom filters for PostgreSQL: is anything over there close to this?
 //!
-//! `hash`, `filter` and `theory` are pure Rust; `pg` is the glue and exists only where a `pgNN` feature is on.
+//! The filters themselves are the crate `lsbf`. This crate is the glue: [`boundary`] is where calls and errors cross
+//! between PostgreSQL and Rust, [`vector`] reads the vectors of a call, [`types`] is the type `lsbf` with its functions,
+//! [`aggregate`], [`query`], [`window`] and [`design`] are named for the SQL functions they hold, and [`cache`] is all the
+//! memory that a backend keeps between calls.
 
-pub mod error;
-pub mod filter;
-pub mod hash;
-pub mod limits;
-pub mod memory;
-pub mod pause;
-pub mod prefetch;
-pub mod theory;
+pub mod aggregate;
+pub mod boundary;
+pub mod cache;
+pub mod design;
+pub mod query;
+#[cfg(feature = "pg_test")]
+mod tests;
+pub mod types;
 pub mod vector;
+pub mod window;
 
-#[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17", feature = "pg18"))]
-pub mod pg;
+pgrx::pg_module_magic!(name, version);
+pgrx::extension_sql_file!("../sql/pg_lsbf.sql", name = "pg_lsbf", bootstrap);
 
-/// `cargo pgrx test` looks for this at the root of the crate.
+/// Called by PostgreSQL when the library is loaded. All that is global is set up here.
+#[pgrx::pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    lsbf::interrupt::set(boundary::guard::check_for_interrupts);
+    cache::init();
+}
+
+/// What `cargo pgrx test` expects at the root of an extension.
 #[cfg(all(test, feature = "pg_test"))]
-pub use pg::pg_test;
+pub mod pg_test {
+    pub fn setup(_options: Vec<&str>) {}
+
+    #[must_use]
+    pub fn postgresql_conf_options() -> Vec<&'static str> {
+        vec![]
+    }
+}

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use pg_lsbf::hash::rng::Stream;
+use lsbf::hash::rng::Stream;
 use pg_lsbf_fuzz::{mutate, promises};
 
 fuzz_target!(|payload: &[u8]| {

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pg_lsbf::filter::Owned;
-use pg_lsbf::filter::header;
-use pg_lsbf::filter::params::{Kind, Metric};
-use pg_lsbf::hash::rng::Stream;
-use pg_lsbf::theory::design::{Spec, parameters};
+use lsbf::design::{Options, parameters};
+use lsbf::filter::Owned;
+use lsbf::filter::format;
+use lsbf::hash::rng::Stream;
+use lsbf::params::{Kind, Metric};
 use pg_lsbf_fuzz::guard::within;
 use pg_lsbf_fuzz::mutate::{number, real};
 use pg_lsbf_fuzz::promises::{accept, hold, with_reason};
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
         let byte = next();
         (byte != 0).then(|| number(near, &mut Stream::new(byte.into(), near)) as i64)
     };
-    let mut spec = Spec {
+    let mut options = Options {
         dims: whole(24),
         capacity: whole(1000),
         tables: whole(8),
@@ -37,18 +37,20 @@ fuzz_target!(|data: &[u8]| {
         votes: whole(3),
         probes: whole(20),
         polytope: whole(16),
-        ..Spec::default()
+        ..Options::default()
     };
-    spec.seed = whole(1).unwrap_or(0);
+    options.seed = whole(1).unwrap_or(0);
     let mut fraction = |near: f64| {
         let byte = next();
         (byte != 0).then(|| real(near, &mut Stream::new(byte.into(), 1)))
     };
-    (spec.near, spec.far, spec.width, spec.length) = (fraction(0.1), fraction(0.4), fraction(1.0), fraction(1.0));
+    (options.near, options.far, options.width, options.length) =
+        (fraction(0.1), fraction(0.4), fraction(1.0), fraction(1.0));
     let flags = next();
     let flag = |at: u8| (flags >> at & 1 == 1).then_some(flags >> (at + 1) & 1 == 1);
-    (spec.symbols, spec.fast, spec.robust, spec.aligned) = (flags & 128 != 0, flag(0), flag(2), flag(4));
-    let made = within(DESIGN_BYTES, "a choice of parameters", || parameters(kind, metric, &spec)).map_err(with_reason);
+    (options.symbols, options.fast, options.robust, options.aligned) = (flags & 128 != 0, flag(0), flag(2), flag(4));
+    let made =
+        within(DESIGN_BYTES, "a choice of parameters", || parameters(kind, metric, &options)).map_err(with_reason);
     let Ok((params, dims)) = made else { return };
     params.validate().expect("what is chosen is valid");
     let filter = Owned::new(&params, dims);

@@ -4,9 +4,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
-use pg_lsbf::filter::header::{self, View};
-use pg_lsbf::filter::params::Kind;
-use pg_lsbf::filter::{Engine, Facts, Owned};
+use lsbf::filter::format::{self, View};
+use lsbf::filter::{Engine, Facts, Owned};
+use lsbf::params::Kind;
 use pg_lsbf_fuzz::guard::within;
 use pg_lsbf_fuzz::promises::{THEORY_BYTES, accept, with_reason};
 use pg_lsbf_fuzz::vectors::Value;
@@ -76,7 +76,7 @@ fn check(engine: &mut Engine, image: &[u64], value: &Value, theta: u8) {
     let thetas: &[f64] = if engine.params.kind == Kind::Probing { &[1.0] } else { &[1.0, 2.0, 4.0] };
     for &theta in thetas {
         assert!(
-            engine.member(&grown.image, &vector, theta).unwrap(),
+            engine.contains_in(&grown.view(), &vector, theta).unwrap(),
             "a member is always found, at {theta}: {value:?}"
         );
     }

@@ -1,11 +1,11 @@
 //! Changes that keep a value's checks valid: lengths, counters and canonical form refuse nearly all that is changed blindly.
 
 use crate::promises::as_image;
-use pg_lsbf::filter::header::{self, Bits, Header, RESERVED, View};
-use pg_lsbf::filter::params::{Family, Kind, Metric, Params};
-use pg_lsbf::filter::sparse::{self, Content, Front, Growing, Sparse};
-use pg_lsbf::filter::{Counters, count, ilbf, sketch};
-use pg_lsbf::hash::rng::Stream;
+use lsbf::filter::format::{self, Bits, Header, RESERVED, View};
+use lsbf::filter::sparse::{self, Content, Front, Growing, Sparse};
+use lsbf::filter::{Counters, count, ilbf, sketch};
+use lsbf::hash::rng::Stream;
+use lsbf::params::{Family, Kind, Metric, Params};
 
 /// Numbers at which something ends or overflows.
 const NUMBERS: [u64; 16] = [0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4096, 1 << 20, u32::MAX as u64, 1 << 42, u64::MAX];

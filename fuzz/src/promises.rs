@@ -2,13 +2,13 @@
 
 use crate::guard::within;
 use crate::vectors::Value;
-use pg_lsbf::error::{Error, Result};
-use pg_lsbf::filter::header::{self, View};
-use pg_lsbf::filter::params::{Kind, Params};
-use pg_lsbf::filter::{Engine, Facts, Owned, check_alike, needs_dims};
-use pg_lsbf::hash::rng::Stream;
-use pg_lsbf::theory::explain::explain;
-use pg_lsbf::theory::{acceptance, false_positives};
+use lsbf::error::{Error, Result};
+use lsbf::filter::format::{self, View};
+use lsbf::filter::{Engine, Facts, Owned, check_alike, needs_dims};
+use lsbf::hash::rng::Stream;
+use lsbf::params::{Kind, Params};
+use lsbf::rates::explain::explain;
+use lsbf::rates::{acceptance, false_positives};
 
 /// Random numbers and bytes up to which a filter is used: more takes too long to be done thousands of times.
 const MOST_EXPANDED: u64 = 1 << 18;
@@ -116,13 +116,13 @@ fn grow(engine: &mut Engine, image: &[u64], vector: &Value) {
     added.add(engine, &vector.view()).expect("what is let in takes members");
     assert!(added.image.len() * 8 <= whole);
     accept(header::payload(&added.image)).expect("a filter with one more member is let in");
-    let found = engine.member(&added.image, &vector.view(), 1.0).expect("it can be asked");
+    let found = engine.contains_in(&added.view(), &vector.view(), 1.0).expect("it can be asked");
     assert!(found, "a member is always found: {params:?}");
 
     check_alike(&params, engine.dims, &params, engine.dims).expect("a filter is like itself");
     let merged = |a: &Owned, b: &Owned| {
         let mut union = a.clone();
-        union.merge(&params, b);
+        union.merge(b);
         union
     };
     assert!(merged(&before, &before) == before, "a filter merged with itself is itself");

@@ -1,8 +1,8 @@
 //! Vectors for a filter, of every type there is.
 
-use pg_lsbf::filter::params::{Family, Params};
-use pg_lsbf::hash::rng::Stream;
-use pg_lsbf::vector::Vector;
+use lsbf::hash::rng::Stream;
+use lsbf::params::{Family, Params};
+use lsbf::vector::Vector;
 
 /// A vector that owns its elements.
 #[derive(Debug, Clone)]

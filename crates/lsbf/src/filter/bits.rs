@@ -1,0 +1,81 @@
+//! Bits in little-endian words.
+
+use crate::mix::{mix, reduce};
+use crate::prefetch::prefetch;
+
+/// The words of a filter, in memory or wherever they are fetched from.
+pub trait Body {
+    /// A word in this machine's byte order.
+    fn word(&self, at: usize) -> u64;
+
+    /// Announces that a word will be read soon.
+    fn prefetch(&self, at: usize);
+
+    /// Whether all of these bits are set. They are counted from the first of the eight words from `start` on.
+    #[inline(always)]
+    fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
+        let bit = |place: u64| self.word(start + (place / 64) as usize) >> (place % 64);
+        places.fold(1, |all, place| all & bit(place)) & 1 == 1
+    }
+}
+
+impl Body for [u64] {
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        u64::from_le(self[at])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.as_ptr().addr().wrapping_add(at * size_of::<u64>()));
+    }
+
+    #[inline(always)]
+    fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
+        // One check of the length for all of them.
+        let line: &[u64; 8] = self[start..start + 8].as_array().expect("eight words");
+        let bit = |place: u64| u64::from_le(line[(place / 64 % 8) as usize]) >> (place % 64);
+        places.fold(1, |all, place| all & bit(place)) & 1 == 1
+    }
+}
+
+/// The words of a filter that can be written.
+pub trait BodyMut: Body {
+    /// Sets a bit; 1 if it was not set before.
+    fn set(&mut self, at: u64) -> u64;
+}
+
+impl BodyMut for [u64] {
+    #[inline(always)]
+    fn set(&mut self, at: u64) -> u64 {
+        set_in(&mut self[(at / 64) as usize], at)
+    }
+}
+
+/// Sets a bit in its word as it is stored; 1 if it was not set before.
+#[inline(always)]
+pub fn set_in(word: &mut u64, at: u64) -> u64 {
+    let bit = (1u64 << (at % 64)).to_le();
+    let new = *word & bit == 0;
+    *word |= bit;
+    u64::from(new)
+}
+
+/// Sets bits; returns how many were not set before.
+#[inline(always)]
+pub fn set_all(body: &mut (impl BodyMut + ?Sized), positions: &[u64]) -> u64 {
+    positions.iter().map(|&at| body.set(at)).sum()
+}
+
+/// Whether a bit is set.
+#[inline(always)]
+pub fn is_set(body: &(impl Body + ?Sized), at: u64) -> bool {
+    body.word((at / 64) as usize) >> (at % 64) & 1 == 1
+}
+
+/// The bits a key has in a Bloom filter of `bits` bits, by double hashing.
+#[inline(always)]
+pub fn bloom_positions(key: u64, hashes: u32, bits: u64) -> impl Iterator<Item = u64> {
+    let step = mix(key, 1) | 1;
+    (0..u64::from(hashes)).map(move |i| reduce(key.wrapping_add(i.wrapping_mul(step)), bits))
+}

@@ -1,0 +1,173 @@
+//! The one place where a member is added to a filter, or two filters are merged.
+
+use super::engine::Engine;
+use super::format::{self, Bits, View};
+use super::{bits, count, ilbf, list, sketch};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::params::Params;
+use crate::vector::Vector;
+use std::ops::DerefMut;
+
+/// Where the images of filters are allocated.
+pub trait Memory {
+    type Image: DerefMut<Target = [u64]>;
+
+    /// An image of zeros.
+    fn zeroed(&self, words: usize) -> Self::Image;
+
+    /// A copy of an image.
+    fn copy(&self, image: &[u64]) -> Self::Image;
+}
+
+/// A filter that is to be changed.
+pub enum Target<'a> {
+    /// In place if its form stays the same.
+    Own(&'a mut [u64]),
+    /// In a copy: others may see it.
+    Shared(&'a [u64]),
+}
+
+impl Target<'_> {
+    fn words(&self) -> &[u64] {
+        match self {
+            Target::Own(words) => words,
+            Target::Shared(words) => words,
+        }
+    }
+}
+
+/// Where the result is.
+pub enum Outcome<I> {
+    /// In the first filter, changed in place or the same as before.
+    First,
+    /// In the second filter, which is the union.
+    Second,
+    New(I),
+}
+
+/// Adds a member.
+pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memory: &M) -> Result<Outcome<M::Image>> {
+    let filter = View::new(target.words())?;
+    if !filter.header.has_body || filter.header.is_sparse {
+        // Pages can be damaged.
+        filter.check_list(&engine.params)?;
+        let grown = engine.grown(&filter, vector, |words| memory.zeroed(words))?;
+        return Ok(grown.map_or(Outcome::First, Outcome::New));
+    }
+    let header = filter.header;
+    match target {
+        Target::Own(words) => {
+            engine.add_in_place(&header, words, vector)?;
+            Ok(Outcome::First)
+        }
+        Target::Shared(words) => {
+            let mut copy = memory.copy(words);
+            engine.add_in_place(&header, &mut copy, vector)?;
+            Ok(Outcome::New(copy))
+        }
+    }
+}
+
+/// Merges a filter into another one that hashes alike.
+pub fn union<M: Memory>(target: Target, other: &View, memory: &M) -> Result<Outcome<M::Image>> {
+    let ours = View::new(target.words())?;
+    let params = format::decode_params(ours.stored())?;
+    check_alike(&ours, other)?;
+    // Pages can be damaged.
+    ours.check(&params)?;
+    other.check(&params)?;
+    let (a, b) = (ours.header, other.header);
+    if !b.has_body {
+        return Ok(if a.has_body || a.dims != 0 { Outcome::First } else { Outcome::Second });
+    }
+    if !a.has_body {
+        return Ok(Outcome::Second);
+    }
+    if a.is_sparse && b.is_sparse {
+        let union = list::union(&params, (&ours, other), &ours.centre()?, |words| memory.zeroed(words))?;
+        return Ok(union.map_or(Outcome::First, Outcome::New));
+    }
+    // A list is merged into words, whichever of the two it is.
+    if a.is_sparse {
+        let mut copy = memory.copy(other.words);
+        merge_into(&params, &mut copy, &ours)?;
+        return Ok(Outcome::New(copy));
+    }
+    match target {
+        Target::Own(words) => {
+            merge_into(&params, words, other)?;
+            Ok(Outcome::First)
+        }
+        Target::Shared(words) => {
+            let mut copy = memory.copy(words);
+            merge_into(&params, &mut copy, other)?;
+            Ok(Outcome::New(copy))
+        }
+    }
+}
+
+/// Merges a filter with members into one whose bits are words.
+fn merge_into(params: &Params, image: &mut [u64], other: &View) -> Result<()> {
+    let header = format::header_of(image);
+    let (front, body) = image.split_at_mut(header.body_start());
+    sketch::merge(&mut front[header.words()..], &other.sketch()?);
+    let mut counters = header.counters().unwrap_or_default();
+    match other.body() {
+        Bits::Words(words) => {
+            // Whole Blooms, where there are any.
+            let bloom = (params.slots as usize).div_ceil(64).max(1);
+            let chunk = (1 << 16) / bloom * bloom;
+            (counters.ones, counters.squares) = (0, 0);
+            for (to, from) in body.chunks_mut(chunk).zip(words.chunks(chunk)) {
+                counters.ones += count::merge(to, from);
+                counters.squares += ilbf::squares(params, to);
+                interrupt::check();
+            }
+        }
+        Bits::List(list) => list.places().for_each(|place| counters += list::set(params, place, body)),
+    }
+    format::set_counters(image, counters.ones, counters.squares);
+    Ok(())
+}
+
+/// Whether a filter has all the bits of another one that hashes alike, so that merging them would change nothing.
+pub fn includes(filter: &View, other: &View) -> Result<bool> {
+    // Pages can be damaged.
+    other.check(&format::decode_params(other.stored())?)?;
+    Ok(match (other.body(), filter.body()) {
+        (Bits::Words(theirs), Bits::Words(ours)) => theirs.iter().zip(ours).all(|(theirs, ours)| theirs & !ours == 0),
+        (Bits::List(theirs), Bits::Words(ours)) => theirs.places().all(|at| bits::is_set(ours, at)),
+        // Both are in order, so that one pass suffices.
+        (Bits::List(theirs), Bits::List(ours)) => {
+            let mut ours = ours.places();
+            theirs.places().all(|at| ours.any(|place| place == at))
+        }
+        // A list has fewer bits.
+        (Bits::Words(_), Bits::List(_)) => false,
+    })
+}
+
+/// Checks that two filters can be merged; the error names the parameter that differs.
+pub fn check_alike(a: &View, b: &View) -> Result<()> {
+    if a.stored() != b.stored() || a.header.dims != b.header.dims {
+        let (x, y) = (format::decode_params(a.stored())?, format::decode_params(b.stored())?);
+        if let Some((name, x, y)) = x.difference(&y) {
+            return Err(differ(name, &format!(": {x} and {y}")));
+        }
+        let (x, y) = (a.header.dims, b.header.dims);
+        if x != y && x != 0 && y != 0 {
+            return Err(differ("dims", &format!(": {x} and {y}")));
+        }
+    }
+    // Parameters have a hash of the centre, which can be forged.
+    if a.centre_bytes()? != b.centre_bytes()? {
+        return Err(differ("centre", ""));
+    }
+    Ok(())
+}
+
+fn differ(name: &str, values: &str) -> Error {
+    Error::data(format!("filters differ in {name}{values}"))
+        .with_hint("Only filters made from the same prototype can be merged; lsbf_info(filter) shows all parameters.")
+}

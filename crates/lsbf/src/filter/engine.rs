@@ -1,0 +1,249 @@
+//! A filter's hash functions, expanded from its seed: what queries and changes filters.
+
+use super::bits::{Body, BodyMut};
+use super::dsbf::Dsbf;
+use super::format::{self, Bits, Header, View};
+use super::ilbf::{self, Ilbf};
+use super::kind::{Counters, Kind as _};
+use super::list::{Content, Front, Growing};
+use super::lsbf::Lsbf;
+use super::probing::Probing;
+use super::sketch;
+use crate::error::{Error, Result};
+use crate::hash;
+use crate::params::{self, Input, Kind, Params};
+use crate::vector::Vector;
+use std::ops::DerefMut;
+
+/// Which vectors become members when they are screened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adds {
+    /// Every one.
+    All,
+    /// Those without a near member.
+    New,
+}
+
+/// The functions of one kind of filter.
+enum Functions {
+    Dsbf(Dsbf),
+    Lsbf(Lsbf),
+    Ilbf(Ilbf),
+    Probing(Probing),
+}
+
+/// Calls a method of whichever kind it is.
+macro_rules! kind {
+    ($functions:expr, $kind:ident => $call:expr) => {
+        match $functions {
+            Functions::Dsbf($kind) => $call,
+            Functions::Lsbf($kind) => $call,
+            Functions::Ilbf($kind) => $call,
+            Functions::Probing($kind) => $call,
+        }
+    };
+}
+
+/// The hash functions of all filters with the same parameters, dims and centre, and the memory that a row needs.
+pub struct Engine {
+    pub params: Params,
+    pub dims: u32,
+    /// The parameters as stored.
+    pub stored: Vec<u8>,
+    /// Subtracted from vectors; empty if there is none.
+    pub centre: Vec<f32>,
+    /// The centre as stored.
+    stored_centre: Vec<u8>,
+    functions: Functions,
+    /// The bits that a member adds to a list.
+    new: Vec<u64>,
+}
+
+impl Engine {
+    /// Expands the functions of a filter for vectors of `dims` dimensions.
+    pub fn new(params: Params, dims: u32) -> Result<Self> {
+        Engine::centred(params, dims, Vec::new())
+    }
+
+    /// The same for a filter with a centre.
+    pub fn centred(params: Params, dims: u32, centre: Vec<f32>) -> Result<Self> {
+        if params.centre() != if centre.is_empty() { 0 } else { format::centre_hash(&centre) } {
+            return Err(Error::data("the centre is not the one the filter was made with"));
+        }
+        let functions = match params.kind {
+            Kind::Dsbf => Functions::Dsbf(Dsbf::new(&params, dims)?),
+            Kind::Lsbf => Functions::Lsbf(Lsbf::new(&params, dims)?),
+            Kind::Ilbf => Functions::Ilbf(Ilbf::new(&params, dims)?),
+            Kind::Probing => Functions::Probing(Probing::new(&params, dims, &centre)?),
+        };
+        Ok(Engine {
+            stored: format::encode_params(&params),
+            stored_centre: centre.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            params,
+            dims,
+            centre,
+            functions,
+            new: Vec::new(),
+        })
+    }
+
+    /// The bytes it holds.
+    pub fn bytes(&self) -> usize {
+        size_of::<Engine>()
+            + kind!(&self.functions, kind => kind.bytes())
+            + self.stored.capacity()
+            + self.centre.capacity() * size_of::<f32>()
+            + self.stored_centre.capacity()
+            + self.new.capacity() * size_of::<u64>()
+    }
+
+    /// About the bytes that the functions of a filter will take, before they are expanded.
+    pub fn expected_bytes(params: &Params, dims: u32) -> usize {
+        const SCRATCH: usize = 8 << 10;
+        size_of::<Engine>() + SCRATCH + hash::expected_bytes(params, dims)
+    }
+
+    /// Whether this is the engine of a filter with these stored parameters, dims and centre.
+    #[inline]
+    pub fn is_of(&self, stored: &[u8], dims: u32, centre: &[u8]) -> bool {
+        self.dims == dims && self.stored == stored && self.stored_centre == centre
+    }
+
+    /// Reads and hashes a vector.
+    #[inline]
+    fn start<'a>(&mut self, vector: &Vector<'a>) -> Result<Input<'a>> {
+        let input = self.params.input(vector)?;
+        input.check_dims(&self.params, self.dims)?;
+        kind!(&mut self.functions, kind => kind.start(&input.vector()))?;
+        Ok(input)
+    }
+
+    fn check_theta(&self, theta: f64) -> Result<()> {
+        params::check_theta(theta)?;
+        ilbf::check_theta(&self.params, theta)
+    }
+
+    /// Whether a filter has a member near the vector. A filter without members has no counters.
+    #[inline]
+    pub fn contains<B>(&mut self, counters: Option<Counters>, body: &B, vector: &Vector, theta: f64) -> Result<bool>
+    where
+        B: Body + ?Sized,
+    {
+        self.check_theta(theta)?;
+        self.start(vector)?;
+        let Some(counters) = counters else { return Ok(false) };
+        kind!(&mut self.functions, kind => kind.contains(counters, body, theta))
+    }
+
+    /// The number that is compared with the filter's threshold: tables or projections that agree.
+    pub fn votes<B>(&mut self, counters: Option<Counters>, body: &B, vector: &Vector, theta: f64) -> Result<u32>
+    where
+        B: Body + ?Sized,
+    {
+        self.check_theta(theta)?;
+        self.start(vector)?;
+        if counters.is_none() {
+            return Ok(0);
+        }
+        kind!(&mut self.functions, kind => kind.votes(body, theta))
+    }
+
+    /// An estimate of the distance to the nearest member (ILBF); `None` where no member is near.
+    pub fn distance<B>(&mut self, counters: Option<Counters>, body: &B, vector: &Vector) -> Result<Option<f64>>
+    where
+        B: Body + ?Sized,
+    {
+        if self.params.kind != Kind::Ilbf || self.params.aligned {
+            let given = if self.params.aligned { "a filter with aligned blooms" } else { self.params.kind.name() };
+            return Err(Error::parameter(format!(
+                "approx_distance needs an ilbf filter with centred windows, not {given}"
+            ))
+            .with_hint("Build the filter from ilbf_new."));
+        }
+        self.start(vector)?;
+        Ok(match (&mut self.functions, counters) {
+            (Functions::Ilbf(ilbf), Some(counters)) => ilbf.distance(counters, body),
+            _ => None,
+        })
+    }
+
+    /// Whether a filter has a member near the vector, which is then added: always, or if there is none. It is hashed once
+    /// for both. The body is that of one of this engine's filters, without the words before it.
+    pub fn screen<B>(
+        &mut self,
+        counters: &mut Counters,
+        body: &mut B,
+        vector: &Vector,
+        theta: f64,
+        adds: Adds,
+    ) -> Result<bool>
+    where
+        B: BodyMut + ?Sized,
+    {
+        self.check_theta(theta)?;
+        let input = self.start(vector)?;
+        let functions = &mut self.functions;
+        let found = counters.ones > 0 && kind!(&mut *functions, kind => kind.contains(*counters, body, theta))?;
+        if !found || adds == Adds::All {
+            *counters += kind!(functions, kind => kind.add(body, &input.vector()))?.1;
+        }
+        Ok(found)
+    }
+
+    /// Adds a member to a filter whose bits are words, in place.
+    pub fn add_in_place(&mut self, header: &Header, image: &mut [u64], vector: &Vector) -> Result<()> {
+        let input = self.start(vector)?;
+        let (front, body) = image.split_at_mut(header.body_start());
+        let (id, added) = kind!(&mut self.functions, kind => kind.add(body, &input.vector()))?;
+        sketch::add(&mut front[header.words()..], id);
+        format::set_counters(image, header.ones + added.ones, header.squares + added.squares);
+        Ok(())
+    }
+
+    /// Adds a member to a filter that has none, or whose bits are a list: makes a new image in zeroed memory of as many
+    /// words as are requested of `allocate`. `None` if the filter stays the same.
+    pub fn grown<M>(&mut self, filter: &View, vector: &Vector, allocate: impl FnOnce(usize) -> M) -> Result<Option<M>>
+    where
+        M: DerefMut<Target = [u64]>,
+    {
+        let input = self.start(vector)?;
+        let mut body = Growing { list: filter.list(), new: std::mem::take(&mut self.new) };
+        body.new.clear();
+        let added = kind!(&mut self.functions, kind => kind.add(&mut body, &input.vector()));
+        self.new = body.new;
+        let (id, added) = added?;
+        let mut sketch = filter.sketch()?;
+        if !sketch::add(&mut sketch, id) && self.new.is_empty() {
+            return Ok(None);
+        }
+        let mut counters = filter.header.counters().unwrap_or_default();
+        counters += added;
+        let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
+        let content = Content { counters, sketch, list: filter.list(), new: &self.new };
+        Ok(Some(content.write(&self.params, front, allocate)))
+    }
+
+    /// [`Engine::contains`] for a filter in memory.
+    pub fn contains_in(&mut self, filter: &View, vector: &Vector, theta: f64) -> Result<bool> {
+        match filter.body() {
+            Bits::Words(words) => self.contains(filter.header.counters(), words, vector, theta),
+            Bits::List(list) => self.contains(filter.header.counters(), &list, vector, theta),
+        }
+    }
+
+    /// [`Engine::votes`] for a filter in memory.
+    pub fn votes_in(&mut self, filter: &View, vector: &Vector, theta: f64) -> Result<u32> {
+        match filter.body() {
+            Bits::Words(words) => self.votes(filter.header.counters(), words, vector, theta),
+            Bits::List(list) => self.votes(filter.header.counters(), &list, vector, theta),
+        }
+    }
+
+    /// [`Engine::distance`] for a filter in memory.
+    pub fn distance_in(&mut self, filter: &View, vector: &Vector) -> Result<Option<f64>> {
+        match filter.body() {
+            Bits::Words(words) => self.distance(filter.header.counters(), words, vector),
+            Bits::List(list) => self.distance(filter.header.counters(), &list, vector),
+        }
+    }
+}

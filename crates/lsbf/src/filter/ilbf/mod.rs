@@ -1,0 +1,176 @@
+//! Integer-granularity locality-sensitive Bloom filter: m small Bloom filters, k projections that choose among them,
+//! and one id per member, written into the k chosen ones. A query ORs the Blooms around each projection and counts, slot
+//! by slot, in how many of the k it is set (Qian and others, section II).
+
+mod counting;
+pub mod distance;
+pub mod votes;
+
+use super::bits::{Body, BodyMut};
+use super::count;
+use super::kind::{self, Counters};
+use crate::error::{Error, Result};
+use crate::hash::projection::Projection;
+use crate::hash::{Hasher, Lsh};
+use crate::limits;
+use crate::mix::{mix, reduce};
+use crate::params::{Kind, Params, shown};
+use crate::vector::Vector;
+use counting::{Scratch, mask, modulo};
+use distance::DistancePlan;
+use std::collections::BTreeMap;
+use votes::VotePlan;
+
+/// Levels of fill for which plans to estimate distances are kept, of 40 kB each.
+const DISTANCE_PLANS: usize = 32;
+
+pub struct Ilbf {
+    params: Params,
+    hasher: Hasher<Projection>,
+    /// Where the Bloom of each projection starts.
+    starts: Vec<u64>,
+    scratch: Box<Scratch>,
+    /// The level of fill found last, with its counters.
+    level: (Counters, u64),
+    /// The thresholds at each theta, by the level of fill: filters that hash alike are queried in turn. A few hundred
+    /// levels cover every fill there is.
+    plans: BTreeMap<u64, VotePlan>,
+    distances: BTreeMap<u64, DistancePlan>,
+}
+
+impl Ilbf {
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        Ok(Ilbf {
+            params: params.clone(),
+            hasher: Hasher::new(params, Projection::new(params, dims)?),
+            starts: Vec::new(),
+            scratch: Box::default(),
+            level: (Counters::default(), 0),
+            plans: BTreeMap::new(),
+            distances: BTreeMap::new(),
+        })
+    }
+
+    /// The level of fill of a filter.
+    fn level(&mut self, counters: Counters) -> u64 {
+        if self.level.0 != counters {
+            self.level = (counters, votes::fill_level(&self.params, counters.ones, counters.squares));
+        }
+        self.level.1
+    }
+
+    /// An estimate of the distance between the vector and the nearest member.
+    pub fn distance(&mut self, counters: Counters, body: &(impl Body + ?Sized)) -> Option<f64> {
+        let level = self.level(counters);
+        let Ilbf { params, hasher, scratch, plans, distances, .. } = self;
+        let votes = plans.entry(level).or_insert_with(|| VotePlan::new(params, level));
+        if distances.len() >= DISTANCE_PLANS && !distances.contains_key(&level) {
+            distances.clear();
+        }
+        let plan = distances.entry(level).or_insert_with(|| DistancePlan::new(params, votes, level));
+        plan.estimate(params.tables, |theta| counting::votes(params, projections(hasher), body, theta, scratch))
+    }
+}
+
+impl kind::Kind for Ilbf {
+    #[inline]
+    fn start(&mut self, vector: &Vector) -> Result<()> {
+        self.hasher.family.start(vector)
+    }
+
+    #[inline]
+    fn contains<B: Body + ?Sized>(&mut self, counters: Counters, body: &B, theta: f64) -> Result<bool> {
+        let level = self.level(counters);
+        let Ilbf { params, hasher, scratch, plans, .. } = self;
+        let plan = plans.entry(level).or_insert_with(|| VotePlan::new(params, level));
+        Ok(plan.accepts(theta, |theta| counting::votes(params, projections(hasher), body, theta, scratch)))
+    }
+
+    fn votes<B: Body + ?Sized>(&mut self, body: &B, theta: f64) -> Result<u32> {
+        Ok(counting::votes(&self.params, projections(&self.hasher), body, theta, &mut self.scratch))
+    }
+
+    #[inline]
+    fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)> {
+        let Ilbf { params, hasher, starts, .. } = self;
+        hasher.finish()?;
+        starts.clear();
+        starts.extend(hasher.family.numbers().iter().map(|&bucket| {
+            let start = modulo(bucket, i64::from(params.blooms)) as u64 * u64::from(params.slots);
+            body.prefetch((start / 64) as usize);
+            start
+        }));
+        let id = hasher.id(vector);
+        Ok((id, write(params, starts, id, body)))
+    }
+
+    fn bytes(&self) -> usize {
+        self.hasher.bytes()
+            + size_of::<Scratch>()
+            + self.starts.capacity() * size_of::<u64>()
+            + self.plans.values().map(VotePlan::bytes).sum::<usize>()
+            + self.distances.values().map(DistancePlan::bytes).sum::<usize>()
+    }
+}
+
+/// The bucket of each projection, and the place inside of it.
+#[inline]
+fn projections(hasher: &Hasher<Projection>) -> impl Iterator<Item = (i64, f64)> {
+    let family = &hasher.family;
+    family.numbers().iter().copied().zip(family.insides().iter().copied())
+}
+
+/// The k' distinct slots of an id.
+fn slots(params: &Params, id: u64, out: &mut [u64; limits::MAX_BLOOM_HASHES as usize]) -> usize {
+    let (wanted, mut found, mut draw) = (params.bloom_hashes as usize, 0, 0);
+    while found < wanted {
+        let slot = reduce(mix(id, draw), u64::from(params.slots));
+        draw += 1;
+        if !out[..found].contains(&slot) {
+            out[found] = slot;
+            found += 1;
+        }
+    }
+    found
+}
+
+/// Writes a member's id into its k Blooms; returns what is added to the counters.
+fn write(params: &Params, starts: &[u64], id: u64, body: &mut (impl BodyMut + ?Sized)) -> Counters {
+    let mut own = [0; limits::MAX_BLOOM_HASHES as usize];
+    let found = slots(params, id, &mut own);
+    let mut added = Counters::default();
+    for &start in starts {
+        let before = ones(params, body, start);
+        let new: u64 = own[..found].iter().map(|slot| body.set(start + slot)).sum();
+        added += Counters { ones: new, squares: new * (2 * before + new) };
+    }
+    added
+}
+
+/// Sets one bit; returns what is added to the counters.
+pub(super) fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Counters {
+    let before = ones(params, body, at - at % u64::from(params.slots));
+    let new = body.set(at);
+    Counters { ones: new, squares: new * (2 * before + 1) }
+}
+
+/// Bits set in one Bloom.
+fn ones(params: &Params, body: &(impl Body + ?Sized), start: u64) -> u64 {
+    let first = (start / 64) as usize;
+    let words = (first..first + params.slots.div_ceil(64) as usize).map(|at| body.word(at));
+    words.map(|word| u64::from((word >> (start % 64) & mask(params)).count_ones())).sum()
+}
+
+/// Sum over all Blooms of their bits set, squared; 0 for other kinds. The words are those of whole Blooms.
+pub fn squares(params: &Params, words: &[u64]) -> u64 {
+    if params.kind == Kind::Ilbf { count::squares(words, params.slots) } else { 0 }
+}
+
+/// Aligned blocks are defined for whole theta only.
+pub fn check_theta(params: &Params, theta: f64) -> Result<()> {
+    if params.aligned && theta.fract() != 0.0 {
+        return Err(Error::parameter(format!("theta must be a whole number for aligned blooms, not {}", shown(theta)))
+            .with_hint("A filter built without blooms_aligned takes any theta."));
+    }
+    Ok(())
+}

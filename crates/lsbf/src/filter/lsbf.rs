@@ -1,0 +1,106 @@
+//! Locality-sensitive Bloom filter: L partitions in all of which the query's bit must be set, a verification filter of
+//! the positions that belong together, and the active overflow that tries the neighbouring buckets (Hua and others,
+//! section 3).
+
+use super::bits::{Body, BodyMut, bloom_positions, is_set, set_all};
+use super::dsbf::{count_set, find_positions};
+use super::kind::{Counters, Kind};
+use crate::error::Result;
+use crate::hash::probe::Walk;
+use crate::hash::{Functions, Hasher, Lsh};
+use crate::limits::MAX_OVERFLOW;
+use crate::mix::mix;
+use crate::params::Params;
+use crate::vector::Vector;
+
+pub struct Lsbf {
+    params: Params,
+    hasher: Hasher,
+    /// The bit that the vector has in each table.
+    positions: Vec<u64>,
+    walk: Walk,
+}
+
+impl Lsbf {
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        let hasher = Hasher::new(params, Functions::new(params, dims, &[])?);
+        Ok(Lsbf { params: params.clone(), hasher, positions: Vec::new(), walk: Walk::default() })
+    }
+
+    /// Whether a neighbouring bucket in one table completes a member.
+    fn replaced(&mut self, body: &(impl Body + ?Sized), table: usize, steps: u32) -> bool {
+        let Lsbf { params, hasher, positions, walk } = self;
+        let (partition, own) = (params.partition(), positions[table]);
+        let neighbours = hasher.neighbours(table, 2 * steps as usize);
+        let found = walk.singles(hasher.keys.hashes(), &neighbours).iter().any(|&neighbour| {
+            let key = hasher.key_with(table, neighbour);
+            positions[table] = table as u64 * partition + hasher.keys.position(table, key, partition);
+            is_set(body, positions[table]) && verified(params, positions, body)
+        });
+        positions[table] = own;
+        found
+    }
+}
+
+impl Kind for Lsbf {
+    #[inline]
+    fn start(&mut self, vector: &Vector) -> Result<()> {
+        self.hasher.family.start(vector)?;
+        self.hasher.finish()
+    }
+
+    #[inline]
+    fn contains<B: Body + ?Sized>(&mut self, _: Counters, body: &B, theta: f64) -> Result<bool> {
+        find_positions(&self.params, &self.hasher, body, &mut self.positions);
+        let steps = steps(&self.params, theta);
+        let mut misses = self.positions.iter().enumerate().filter(|&(_, &at)| !is_set(body, at));
+        Ok(match (misses.next(), misses.next()) {
+            (None, _) if verified(&self.params, &self.positions, body) => true,
+            (_, Some(_)) => false,
+            (Some((table, _)), None) => self.replaced(body, table, steps),
+            // All bits are set, but not by one member: a bit of another member may hide the one miss.
+            (None, _) if self.params.robust => {
+                (0..self.params.tables as usize).any(|table| self.replaced(body, table, steps))
+            }
+            (None, _) => false,
+        })
+    }
+
+    fn votes<B: Body + ?Sized>(&mut self, body: &B, _: f64) -> Result<u32> {
+        find_positions(&self.params, &self.hasher, body, &mut self.positions);
+        Ok(count_set(&self.positions, body))
+    }
+
+    #[inline]
+    fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)> {
+        let Lsbf { params, hasher, positions, .. } = self;
+        find_positions(params, hasher, body, positions);
+        let id = hasher.id(vector);
+        let mut ones = set_all(body, positions);
+        if params.verify_bits > 0 {
+            ones += verification(params, positions).map(|at| body.set(at)).sum::<u64>();
+        }
+        Ok((id, Counters { ones, squares: 0 }))
+    }
+
+    fn bytes(&self) -> usize {
+        self.hasher.bytes() + self.walk.bytes() + self.positions.capacity() * size_of::<u64>()
+    }
+}
+
+/// The bits of the verification filter that a member has, counted from the start of the body: those of a key made of its
+/// positions in all partitions.
+fn verification(params: &Params, positions: &[u64]) -> impl Iterator<Item = u64> {
+    let start = params.array_words() * 64;
+    let signature = positions.iter().fold(0, |key, &position| mix(key, position));
+    bloom_positions(signature, params.bloom_hashes, params.verify_bits).map(move |at| start + at)
+}
+
+fn verified(params: &Params, positions: &[u64], body: &(impl Body + ?Sized)) -> bool {
+    params.verify_bits == 0 || verification(params, positions).all(|at| is_set(body, at))
+}
+
+/// How many buckets the overflow tries to either side: t grows with theta.
+pub fn steps(params: &Params, theta: f64) -> u32 {
+    (f64::from(params.overflow) * theta).min(f64::from(MAX_OVERFLOW)) as u32
+}

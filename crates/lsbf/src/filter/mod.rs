@@ -1,0 +1,22 @@
+//! The filters: how they are stored, queried and changed.
+//!
+//! [`format`] is the layout of a filter's bytes, [`kind`] what every kind can do with its bits, [`engine::Engine`] the
+//! expanded hash functions that serve all filters with the same parameters, and [`change`] adds and merges.
+
+pub mod bits;
+pub mod change;
+pub mod count;
+pub mod dsbf;
+pub mod engine;
+pub mod format;
+pub mod ilbf;
+pub mod kind;
+pub mod list;
+pub mod lsbf;
+pub mod owned;
+pub mod probing;
+pub mod sketch;
+
+pub use engine::{Adds, Engine};
+pub use kind::Counters;
+pub use owned::Owned;

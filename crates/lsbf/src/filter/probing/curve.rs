@@ -1,0 +1,441 @@
+//! Rates of the LSBF with `match => 'any'`.
+//!
+//! A table hits with q = 1 - (1 - g)(1 - c)(1 - e)^T: g is the chance that a member at some distance has one of the first T
+//! keys of a query, c that another member has, e the false positive rate of a cache line. Tables hit independently, so
+//! that B ~ Bin(L, q) of them do, and B >= v is the answer.
+//!
+//! g has no closed form where keys are tried in the order of their likelihood. It is found by experiment, with fixed random
+//! numbers: a pool of single hashes, each with the costs of its alternatives and the cost of what a member at each of some
+//! distances has; tables are put together from the pool and walked as [`crate::hash::probe`] does.
+
+use crate::binomial;
+use crate::hash::probe::{Alternative, RANKS, Source, Walk};
+use crate::hash::projection::neighbour;
+use crate::hash::rng::Stream;
+use crate::limits::MAX_PROBES;
+use crate::params::{Family, Metric, Params};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Distances at which g is found, as the family sees them: four to a doubling.
+const DISTANCES: usize = 33;
+
+const LAST_DISTANCE: f64 = 2.0;
+
+/// Numbers of probes for which g is found: 1, 2, 3, 4, 6, 8, 12, and so on.
+const COUNTS: usize = 24;
+
+/// Single hashes in a pool: as many as can be drawn in some hundredths of a second.
+fn pool_size(shape: &Shape) -> usize {
+    if shape.law == Family::CrossPolytope { 8192 } else { 65536 }
+}
+
+/// Tables put together for an estimate, and for a first look.
+pub const TABLES: u32 = 8000;
+
+pub const FIRST_LOOK: u32 = 2000;
+
+/// Keys walked for an estimate, all tables together, and tables at least.
+const MOST_WALKED: u32 = 1_600_000;
+
+const LEAST_TABLES: u32 = 400;
+
+/// Tables whose walks show how many keys there are.
+const WALKED_OUT: u32 = 32;
+
+/// The `i`-th distance.
+fn distance(i: usize) -> f64 {
+    LAST_DISTANCE * libm::exp2((i as f64 - (DISTANCES - 1) as f64) / 4.0)
+}
+
+/// The `i`-th number of probes.
+pub fn count(i: usize) -> u32 {
+    match i {
+        0 => 1,
+        _ if i % 2 == 1 => 1 << i.div_ceil(2),
+        _ => 3 << (i / 2 - 1),
+    }
+}
+
+/// What decides g.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// The family, by its law.
+    law: Family,
+    polytope: u32,
+    hashes: u32,
+}
+
+impl Shape {
+    pub fn of(params: &Params) -> Shape {
+        Shape { law: params.family.law(), polytope: params.polytope(), hashes: params.hashes }
+    }
+}
+
+/// A distance as the family sees it: the chord of two directions, a multiple of the width, a share of bits.
+pub fn seen(params: &Params, distance: f64) -> f64 {
+    seen_at(params, distance, params.width)
+}
+
+/// The same for a vector of another length than the filter's, where that matters.
+pub fn seen_at(params: &Params, distance: f64, length: f64) -> f64 {
+    match params.family.law() {
+        Family::Symbols => distance / 2.0,
+        Family::Bits | Family::MinHash => distance,
+        Family::Gaussian | Family::Cauchy => distance / params.width,
+        Family::Hyperplane => libm::sqrt(2.0 * distance),
+        // Bit strings as vectors of zeros and ones, lengths as shares of the longest.
+        _ if params.metric == Metric::Hamming => libm::sqrt(distance) / length,
+        // Directions of one length each.
+        _ if params.metric == Metric::Cosine => libm::sqrt(2.0 * distance) / length,
+        // A step of that distance in any direction is one aside, as a rule.
+        _ => {
+            let aside = distance / length;
+            libm::sqrt(2.0 - 2.0 / libm::sqrt(1.0 + aside * aside))
+        }
+    }
+}
+
+/// One hash of a query: its alternatives' costs, and which of them a member has at each distance: 0 for the own bucket, else
+/// counted from 1.
+struct Single {
+    /// What costs are measured in; the largest of a table counts.
+    top: f32,
+    costs: Vec<f32>,
+    members: [usize; DISTANCES],
+}
+
+/// None of the alternatives that are looked at.
+const NONE: usize = usize::MAX;
+
+fn chord(distance: f64) -> (f64, f64) {
+    let cos = (1.0 - distance * distance / 2.0).clamp(-1.0, 1.0);
+    (cos, libm::sqrt((1.0 - cos * cos).max(0.0)))
+}
+
+impl Single {
+    fn draw(shape: &Shape, s: &mut Stream) -> Single {
+        match shape.law {
+            Family::CrossPolytope => Single::polytope(shape.polytope as usize, s),
+            Family::Hyperplane => {
+                let (y, z) = (s.gaussian(), s.gaussian());
+                let member = |i: usize| {
+                    let (cos, sin) = chord(distance(i));
+                    usize::from((cos * y + sin * z >= 0.0) != (y >= 0.0))
+                };
+                let size = y.abs() as f32;
+                Single { top: size, costs: vec![size], members: std::array::from_fn(member) }
+            }
+            _ => Single::projection(shape, s),
+        }
+    }
+
+    fn projection(shape: &Shape, s: &mut Stream) -> Single {
+        let (inside, z) = (s.uniform(), if shape.law == Family::Cauchy { s.cauchy() } else { s.gaussian() });
+        let shifts: Vec<(i64, f64)> = (1..=RANKS).map(|rank| neighbour(inside, rank)).collect();
+        let member = |i: usize| {
+            let shift = crate::hash::floor(inside + distance(i) * z);
+            let found = shifts.iter().position(|alternative| alternative.0 == shift);
+            if shift == 0 { 0 } else { found.map_or(NONE, |at| at + 1) }
+        };
+        let members = std::array::from_fn(member);
+        Single { top: 1.0, costs: shifts.iter().map(|alternative| alternative.1 as f32).collect(), members }
+    }
+
+    fn polytope(dims: usize, s: &mut Stream) -> Single {
+        let y: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
+        let z: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
+        let mut order: Vec<usize> = (0..dims).collect();
+        order.sort_by(|&a, &b| y[b].abs().total_cmp(&y[a].abs()));
+        order.truncate(RANKS + 1);
+        let top = y[order[0]].abs();
+        let member = |i: usize| {
+            let (cos, sin) = chord(distance(i));
+            let moved = |at: usize| cos * y[at] + sin * z[at];
+            let nearest = (1..dims).fold(0, |best, at| if moved(at).abs() > moved(best).abs() { at } else { best });
+            let same_side = (moved(nearest) >= 0.0) == (y[nearest] >= 0.0);
+            order.iter().position(|&at| same_side && at == nearest).unwrap_or(NONE)
+        };
+        let members = std::array::from_fn(member);
+        let costs = order[1..].iter().map(|&at| (top - y[at].abs()) as f32).collect();
+        Single { top: top as f32, costs, members }
+    }
+}
+
+/// g at every distance and number of probes, up to `most`.
+pub struct Curve {
+    shape: Shape,
+    tables: u32,
+    most: u32,
+    /// Keys that a walk to `most` of them really gives, on average: it may run dry.
+    keys: f64,
+    hits: [[f64; COUNTS]; DISTANCES],
+    /// The same as logarithms of odds, for what is between.
+    odds: [[f64; COUNTS]; DISTANCES],
+}
+
+type Pool = (Shape, Rc<Vec<Single>>);
+
+const REMEMBERED_POOLS: usize = 8;
+
+const REMEMBERED_CURVES: usize = 256;
+
+thread_local! {
+    static POOLS: RefCell<Vec<Pool>> = const { RefCell::new(Vec::new()) };
+    static CURVES: RefCell<Vec<Rc<Curve>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Puts something new in front of what is remembered.
+fn remember<T: Clone>(kept: &RefCell<Vec<T>>, most: usize, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
+    if let Some(found) = kept.borrow().iter().find(|kept| is_it(kept)) {
+        return found.clone();
+    }
+    let made = make();
+    let mut kept = kept.borrow_mut();
+    kept.truncate(most - 1);
+    kept.insert(0, made.clone());
+    made
+}
+
+fn pool(shape: &Shape) -> Rc<Vec<Single>> {
+    let single = Shape { hashes: 1, ..*shape };
+    let draw = || {
+        let mut s = Stream::new(2007, 0);
+        (single, Rc::new((0..pool_size(shape)).map(|_| Single::draw(shape, &mut s)).collect()))
+    };
+    POOLS.with(|pools| remember(pools, REMEMBERED_POOLS, |kept| kept.0 == single, draw)).1
+}
+
+/// A table put together from single hashes. A word has a bit for each of its cheapest alternatives.
+struct Drawn<'a> {
+    table: Vec<&'a Single>,
+    unit: f32,
+    /// Hash and number of the cheapest ones.
+    cheapest: RefCell<Vec<(usize, usize)>>,
+}
+
+impl Source for Drawn<'_> {
+    fn alternatives(&self, hash: usize, bound: f32, out: &mut Vec<Alternative>) {
+        let costs = self.table[hash].costs.iter().map(|cost| cost * self.unit).take_while(|&cost| cost < bound);
+        out.extend(costs.zip(1..).map(|(cost, mark)| Alternative::new(cost, hash, mark)));
+    }
+
+    /// Walks ask for words in the order of costs.
+    fn word(&self, alternative: Alternative) -> u64 {
+        let mut cheapest = self.cheapest.borrow_mut();
+        let name = (alternative.hash(), alternative.mark() as usize);
+        let at = cheapest.iter().position(|&known| known == name).unwrap_or_else(|| {
+            cheapest.push(name);
+            cheapest.len() - 1
+        });
+        1 << at
+    }
+
+    fn is_ranked(&self) -> bool {
+        true
+    }
+}
+
+impl Drawn<'_> {
+    /// The word of the key that a member has; none where that takes an alternative that is not among the cheapest.
+    fn member(&self, distance: usize) -> Option<u64> {
+        let cheapest = self.cheapest.borrow();
+        let taken = (0..).zip(&self.table).map(|(hash, single)| (hash, single.members[distance]));
+        let mut taken = taken.filter(|&(_, rank)| rank != 0);
+        taken.try_fold(0, |word, (hash, rank)| {
+            let at = cheapest.iter().position(|&known| known == (hash, rank))?;
+            Some(word | 1 << at)
+        })
+    }
+}
+
+impl Curve {
+    /// The curve of a filter for up to `most` probes, found from so many tables.
+    pub fn of(shape: Shape, most: u32, tables: u32) -> Rc<Curve> {
+        // Long walks are walked less often, so that no filter takes long.
+        let tables = tables.min((MOST_WALKED / most.max(1)).max(LEAST_TABLES));
+        let is_it = |kept: &Rc<Curve>| kept.shape == shape && kept.most >= most && kept.tables == tables;
+        let make = || Rc::new(Curve::measure(shape, most, tables));
+        CURVES.with(|curves| remember(curves, REMEMBERED_CURVES, is_it, make))
+    }
+
+    fn measure(shape: Shape, most: u32, tables: u32) -> Curve {
+        let pool = pool(&shape);
+        let mut s = Stream::new(2007, 1);
+        let mut walk = Walk::default();
+        let mut found = [[0u32; COUNTS]; DISTANCES];
+        let mut given = 0;
+        let last = (0..COUNTS).find(|&i| count(i) >= most).unwrap_or(COUNTS - 1);
+        let probes = count(last) as usize - 1;
+        for number in 0..tables {
+            let table: Vec<&Single> = (0..shape.hashes).map(|_| &pool[s.below(pool.len() as u64) as usize]).collect();
+            let top = table.iter().fold(0.0f32, |top, single| top.max(single.top));
+            let drawn = Drawn { table, unit: 1.0 / top, cheapest: RefCell::default() };
+            walk.start(drawn.table.len(), probes, &drawn);
+            let wanted: [Option<u64>; DISTANCES] = std::array::from_fn(|distance| drawn.member(distance));
+            // Which probe finds a key, by its number; nearby distances often have the same.
+            let mut keys: Vec<(u64, usize)> = Vec::new();
+            for word in wanted.into_iter().flatten().filter(|&word| word != 0) {
+                if !keys.iter().any(|key| key.0 == word) {
+                    keys.push((word, NONE));
+                }
+            }
+            let (mut tried, mut missing) = (0, keys.len());
+            // Some walks are gone to their end.
+            let to_the_end = number < WALKED_OUT;
+            while tried < probes && (missing > 0 || to_the_end) {
+                let words = walk.next(drawn.table.len(), probes - tried, &drawn);
+                if words.is_empty() {
+                    break;
+                }
+                for word in words {
+                    tried += 1;
+                    if let Some(key) = keys.iter_mut().find(|key| key.0 == *word) {
+                        key.1 = tried;
+                        missing -= 1;
+                    }
+                }
+            }
+            given += if to_the_end { tried + 1 } else { 0 };
+            let found_by = |word: u64| match word {
+                0 => 0,
+                _ => keys.iter().find(|key| key.0 == word).map_or(NONE, |key| key.1),
+            };
+            for (found, word) in found.iter_mut().zip(wanted) {
+                let found_by = word.map_or(NONE, found_by);
+                (0..=last).filter(|&at| found_by < count(at) as usize).for_each(|at| found[at] += 1);
+            }
+        }
+        let mut hits = found.map(|found| found.map(|found| f64::from(found) / f64::from(tables)));
+        // Farther members are never likelier to be found, whatever chance says.
+        for i in 1..DISTANCES {
+            let nearer = hits[i - 1];
+            hits[i].iter_mut().zip(nearer).for_each(|(hit, nearer)| *hit = hit.min(nearer));
+        }
+        let least = 0.5 / f64::from(tables);
+        let odds = hits.map(|hits| hits.map(|hit| libm::log((hit + least) / (1.0 - hit + least))));
+        Curve { shape, tables, most, keys: given as f64 / f64::from(WALKED_OUT.min(tables)), hits, odds }
+    }
+
+    /// The number of keys that a walk really gives, on average.
+    pub fn keys(&self) -> f64 {
+        self.keys
+    }
+
+    /// g at a distance as the family sees it.
+    pub fn hit(&self, seen: f64, probes: u32) -> f64 {
+        let (low, high, share) = between(probes);
+        self.at(seen, low) * (1.0 - share) + self.at(seen, high) * share
+    }
+
+    fn at(&self, seen: f64, count: usize) -> f64 {
+        if seen <= distance(0) {
+            // From the first distance to none.
+            let first = self.hits[0][count];
+            return 1.0 - (1.0 - first) * seen / distance(0);
+        }
+        let place = (libm::log2(seen / LAST_DISTANCE) * 4.0 + (DISTANCES - 1) as f64).min((DISTANCES - 1) as f64);
+        let low = (place as usize).min(DISTANCES - 2);
+        // Beyond what the tables show, the law of the family's tail goes on from the last distance that is certain.
+        let certain = 10.0 / f64::from(self.tables);
+        if self.hits[low + 1][count] < certain {
+            let last = (0..=low).rev().find(|&i| self.hits[i][count] >= certain);
+            return last.map_or(0.0, |last| self.tail(last, seen, count));
+        }
+        // Between two distances, the logarithm of the odds is about a straight line.
+        let share = place - low as f64;
+        let odds = self.odds[low][count] * (1.0 - share) + self.odds[low + 1][count] * share;
+        1.0 / (1.0 + libm::exp(-odds))
+    }
+
+    fn tail(&self, last: usize, seen: f64, at: usize) -> f64 {
+        let hashes = f64::from(self.shape.hashes);
+        let known = libm::log(self.hits[last][at]);
+        let from = distance(last);
+        let log = match self.shape.law {
+            Family::CrossPolytope | Family::Hyperplane => {
+                // The chance of one hash falls with exp(-x), x = d^2 / (4 - d^2), to that of unrelated directions at 1.
+                let x = |d: f64| {
+                    let d = d.min(1.95);
+                    d * d / (4.0 - d * d)
+                };
+                let choices = f64::from((2 * self.shape.polytope).max(2));
+                let unrelated = libm::log(f64::from(count(at))) - hashes * libm::log(choices);
+                let (start, end) = (x(from), 1.0);
+                if start >= end {
+                    return libm::exp(known.min(unrelated));
+                }
+                known + (unrelated.min(known) - known) * ((x(seen) - start) / (end - start)).min(1.0)
+            }
+            _ => known - hashes * libm::log(seen / from),
+        };
+        libm::exp(log)
+    }
+}
+
+/// The counts a number of probes lies between, and where.
+fn between(probes: u32) -> (usize, usize, f64) {
+    let high = (0..COUNTS).find(|&i| count(i) >= probes).unwrap_or(COUNTS - 1);
+    let low = high.saturating_sub(1);
+    if low == high || count(high) <= probes {
+        return (high, high, 0.0);
+    }
+    let log = |n: u32| libm::log(f64::from(n));
+    (low, high, (log(probes) - log(count(low))) / (log(count(high)) - log(count(low))))
+}
+
+/// g where nothing tells one alternative from another: keys that differ in j of the bits are tried when all with fewer were.
+fn flips(hashes: u32, p: f64, probes: u32) -> f64 {
+    let (mut left, mut found) = (f64::from(probes), 0.0);
+    for j in 0..=hashes {
+        let keys = binomial::choose(hashes, j);
+        found += binomial::pmf(hashes, p, j) * (left / keys).min(1.0);
+        left -= keys;
+        if left <= 0.0 {
+            break;
+        }
+    }
+    found
+}
+
+/// The chance that a member at a distance has one of the first keys of a query.
+pub fn hit(params: &Params, distance: f64, probes: u32) -> f64 {
+    hit_by(params, distance, probes, probes, TABLES)
+}
+
+fn hit_by(params: &Params, distance: f64, probes: u32, most: u32, tables: u32) -> f64 {
+    let seen = seen(params, distance.min(params.metric.largest()));
+    match params.family.law() {
+        _ if !seen.is_finite() => 0.0,
+        Family::MinHash | Family::Bits | Family::Symbols => closed(params, seen, probes),
+        _ => Curve::of(Shape::of(params), most, tables).hit(seen, probes),
+    }
+}
+
+/// The same in closed form, where there is one.
+pub fn closed(params: &Params, seen: f64, probes: u32) -> f64 {
+    match params.family.law() {
+        Family::MinHash => libm::pow(1.0 - seen, f64::from(params.hashes)),
+        _ => flips(params.hashes, seen, probes),
+    }
+}
+
+/// The number of probes at theta: so many that a member at theta x near is hit as often as one at near is at theta 1, within
+/// the limit.
+pub fn probes(params: &Params, theta: f64) -> u32 {
+    let own = params.probes();
+    if theta == 1.0 || params.family == Family::MinHash {
+        return own;
+    }
+    let hit = |distance: f64, probes: u32| hit_by(params, distance, probes, MAX_PROBES, FIRST_LOOK);
+    let wanted = hit(params.near, own);
+    let (mut low, mut high) = if theta > 1.0 { (own, MAX_PROBES) } else { (1, own) };
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match hit(theta * params.near, middle) >= wanted {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    high
+}

@@ -1,0 +1,149 @@
+//! How many distinct members: a HyperLogLog sketch in every filter.
+//!
+//! A plain counter would make merging depend on overlap (is a|a larger than a?). The sketch depends only on the set of
+//! members, like the bits, so that merging stays idempotent and a parallel build equals a serial one. Estimator: Ertl,
+//! "New cardinality estimation algorithms for HyperLogLog sketches", 2017. Standard error 1.04/sqrt(1024) = 3.3 %.
+
+const BITS: u32 = 10;
+const REGISTERS: usize = 1 << BITS;
+const MAX_RANK: u8 = (64 - BITS + 1) as u8;
+/// Words the registers take.
+pub const WORDS: usize = REGISTERS / 8;
+
+/// Adds a member by its 64-bit content hash, and says whether that changed anything. `words` holds one register a byte.
+#[inline]
+pub fn add(words: &mut [u64], id: u64) -> bool {
+    let id = crate::mix::mix(id, 0);
+    let register = (id >> (64 - BITS)) as usize;
+    let rank = ((id << BITS).leading_zeros() + 1).min(u32::from(MAX_RANK)) as u64;
+    let shift = (register % 8) * 8;
+    let word = u64::from_le(words[register / 8]);
+    let is_higher = (word >> shift & 0xff) < rank;
+    if is_higher {
+        words[register / 8] = (word & !(0xff << shift) | rank << shift).to_le();
+    }
+    is_higher
+}
+
+/// Bits of a listed register that hold its rank.
+const RANK_BITS: u32 = 16 - BITS;
+
+/// The registers that are set, each as its number and its rank in one number, in order.
+pub fn listed(words: &[u64; WORDS]) -> impl Iterator<Item = u16> {
+    let ranks = words.iter().flat_map(|word| word.to_ne_bytes()).enumerate();
+    ranks.filter(|&(_, rank)| rank > 0).map(|(register, rank)| (register as u16) << RANK_BITS | u16::from(rank))
+}
+
+/// How many registers are set.
+pub fn count(words: &[u64; WORDS]) -> u32 {
+    words.iter().map(|word| word.to_ne_bytes().iter().filter(|&&rank| rank > 0).count() as u32).sum()
+}
+
+/// The sketch of listed registers; none where they are not in order or out of range.
+pub fn unlisted(list: impl Iterator<Item = u16>) -> Option<[u64; WORDS]> {
+    let (mut words, mut next) = ([0; WORDS], 0);
+    for entry in list {
+        let (register, rank) = (usize::from(entry >> RANK_BITS), entry & ((1 << RANK_BITS) - 1));
+        if register < next || rank == 0 || rank > u16::from(MAX_RANK) {
+            return None;
+        }
+        words[register / 8] |= (u64::from(rank) << (register % 8 * 8)).to_le();
+        next = register + 1;
+    }
+    Some(words)
+}
+
+/// Merges another sketch into this one.
+pub fn merge(words: &mut [u64], other: &[u64]) {
+    for (a, b) in words.iter_mut().zip(other) {
+        let (x, y) = (a.to_ne_bytes(), b.to_ne_bytes());
+        *a = u64::from_ne_bytes(std::array::from_fn(|i| x[i].max(y[i])));
+    }
+}
+
+/// Whether every register is in range.
+pub fn is_valid(words: &[u64]) -> bool {
+    let mut ranks = words.iter().flat_map(|word| word.to_ne_bytes());
+    ranks.clone().all(|rank| rank <= MAX_RANK) && ranks.any(|rank| rank > 0)
+}
+
+/// Estimates the number of distinct members.
+pub fn estimate(words: &[u64]) -> u64 {
+    let mut counts = [0u32; MAX_RANK as usize + 1];
+    for byte in words.iter().flat_map(|w| w.to_ne_bytes()) {
+        counts[usize::from(byte.min(MAX_RANK))] += 1;
+    }
+    let m = REGISTERS as f64;
+    let mut z = m * tau(1.0 - f64::from(counts[MAX_RANK as usize]) / m);
+    for rank in (1..MAX_RANK as usize).rev() {
+        z = 0.5 * (z + f64::from(counts[rank]));
+    }
+    z += m * sigma(f64::from(counts[0]) / m);
+    (m * m / (2.0 * std::f64::consts::LN_2 * z)).round() as u64
+}
+
+fn sigma(mut x: f64) -> f64 {
+    if x == 1.0 {
+        return f64::INFINITY;
+    }
+    let (mut y, mut z) = (1.0, x);
+    loop {
+        x *= x;
+        let before = z;
+        z += x * y;
+        y += y;
+        if z == before {
+            return z;
+        }
+    }
+}
+
+fn tau(mut x: f64) -> f64 {
+    if x == 0.0 || x == 1.0 {
+        return 0.0;
+    }
+    let (mut y, mut z) = (1.0, 1.0 - x);
+    loop {
+        x = x.sqrt();
+        let before = z;
+        y *= 0.5;
+        z -= (1.0 - x) * (1.0 - x) * y;
+        if z == before {
+            return z / 3.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_stay_within_four_standard_errors() {
+        for n in [0u64, 1, 2, 5, 50, 1_000, 20_000, 1_000_000] {
+            let mut words = [0; WORDS];
+            for id in 0..n {
+                add(&mut words, id.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
+            let error = estimate(&words) as f64 - n as f64;
+            assert!(error.abs() <= 0.5 + 4.0 * 0.033 * n as f64, "{n}: {error}");
+        }
+    }
+
+    #[test]
+    fn merging_is_the_sketch_of_the_union() {
+        let sketch = |ids: std::ops::Range<u64>| {
+            let mut words = [0; WORDS];
+            for id in ids {
+                add(&mut words, id);
+            }
+            words
+        };
+        let mut merged = sketch(0..600);
+        merge(&mut merged, &sketch(300..1000));
+        assert_eq!(merged, sketch(0..1000));
+        let before = merged;
+        merge(&mut merged, &before);
+        assert_eq!(merged, before);
+    }
+}

@@ -1,0 +1,62 @@
+//! Random hyperplanes for the cosine distance: a hash is the side on which the vector lies.
+
+use super::linear::{Linear, check_direction};
+use super::probe::{Alternative, Wanted};
+use super::{Buckets, Lsh, projection};
+use crate::error::Result;
+use crate::params::Params;
+use crate::vector::Vector;
+use std::ops::Range;
+
+/// `tables x hashes` hyperplanes through the origin.
+pub struct Hyperplanes {
+    linear: Linear,
+    hashes: usize,
+    /// The sides of each table, the first one highest.
+    tuples: Vec<u64>,
+}
+
+impl Hyperplanes {
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        let (linear, _) = Linear::new(params, dims)?;
+        Ok(Hyperplanes { linear, hashes: params.hashes as usize, tuples: vec![0; params.tables as usize] })
+    }
+}
+
+impl Lsh for Hyperplanes {
+    #[inline]
+    fn start(&mut self, vector: &Vector) -> Result<()> {
+        self.linear.project(vector)?;
+        let y = &self.linear.projections;
+        check_direction(vector, y)?;
+        for (tuple, y) in self.tuples.iter_mut().zip(y.chunks(self.hashes)) {
+            *tuple = y.iter().fold(0, |tuple, &y| tuple << 1 | u64::from(y >= 0.0));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn buckets(&self) -> Buckets<'_> {
+        Buckets::Bits(&self.tuples)
+    }
+
+    fn id(&self, _: &Vector, keys: &[u64]) -> u64 {
+        projection::id(self.linear.is_fast(), keys, &self.linear.projections)
+    }
+
+    /// Costs are multiples of the largest distance of a table.
+    fn unit(&self, hashes: Range<usize>) -> f32 {
+        let largest = self.linear.projections[hashes].iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
+        if largest > f64::MIN_POSITIVE * 16.0 { (1.0 / largest) as f32 } else { 0.0 }
+    }
+
+    /// The nearer the vector is to the hyperplane, the likelier is the other side.
+    #[inline]
+    fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {
+        wanted.flipped(self.linear.projections[wanted.at].abs() as f32 * wanted.unit, out);
+    }
+
+    fn bytes(&self) -> usize {
+        self.linear.bytes() + self.tuples.capacity() * size_of::<u64>()
+    }
+}

@@ -1,0 +1,39 @@
+//! What two filters differ in.
+
+use super::{Kind, Params, shown};
+
+impl Params {
+    /// The first parameter in which two filters differ, with both values: what users say before what follows from it.
+    pub fn difference(&self, other: &Params) -> Option<(&'static str, String, String)> {
+        let named = |p: &Params| {
+            [
+                ("kind", p.kind.name().to_string()),
+                ("match", if p.kind == Kind::Probing { "any" } else { "all" }.to_string()),
+                ("metric", p.metric.name().to_string()),
+                ("alphabet", p.family.law().name().to_string()),
+                ("transform", if p.family.is_fast() { "hadamard" } else { "dense" }.to_string()),
+                ("seed", (p.seed as i64).to_string()),
+                ("capacity", p.capacity.to_string()),
+                ("near", shown(p.near)),
+                ("far", shown(p.far)),
+                ("tables", p.tables.to_string()),
+                ("hashes", p.hashes.to_string()),
+                ("width", shown(p.width)),
+                ("overflow", p.overflow.to_string()),
+                ("robust", p.robust.to_string()),
+                ("blooms", p.blooms.to_string()),
+                ("slots", p.slots.to_string()),
+                ("blooms_aligned", p.aligned.to_string()),
+                ("bits", p.bits.to_string()),
+                ("verify_bits", p.verify_bits.to_string()),
+                ("bloom_hashes", p.bloom_hashes.to_string()),
+                ("votes", p.votes.to_string()),
+                ("probes", p.probes().to_string()),
+                ("polytope", p.polytope().to_string()),
+                ("centre", format!("{:016x}", p.centre())),
+            ]
+        };
+        let pairs = named(self).into_iter().zip(named(other));
+        pairs.into_iter().find(|(x, y)| x != y).map(|((name, x), (_, y))| (name, x, y))
+    }
+}

@@ -1,0 +1,179 @@
+//! The ranges of all parameters. Parameters from outside are checked here before anything relies on them.
+
+use super::{Family, Kind, LINE, Metric, Params, Probing};
+use crate::error::{Error, Result};
+use crate::limits;
+
+fn check(holds: bool, message: impl FnOnce() -> String) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::parameter(message())) }
+}
+
+/// A number as PostgreSQL prints it, for messages.
+pub fn shown(value: f64) -> String {
+    match value {
+        _ if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        _ if value != 0.0 && !(1e-4..1e15).contains(&value.abs()) => format!("{value:e}"),
+        _ => format!("{value}"),
+    }
+}
+
+/// Checks an integer parameter against its bounds.
+pub fn in_range(name: &str, value: u64, low: u64, high: u64) -> Result<()> {
+    check((low..=high).contains(&value), || format!("{name} must be between {low} and {high}, not {value}"))
+}
+
+/// Checks theta.
+#[inline]
+pub fn check_theta(theta: f64) -> Result<()> {
+    check(theta > 0.0 && theta <= limits::MAX_THETA, || {
+        format!("theta must be greater than 0 and at most {}, not {}", limits::MAX_THETA, shown(theta))
+    })
+}
+
+/// Checks dims where it is known.
+pub fn check_dims(dims: u64) -> Result<()> {
+    in_range("dims", dims, 1, u64::from(limits::MAX_DIMS))
+}
+
+impl Params {
+    /// Checks everything that the filters and the theory rely on.
+    pub fn validate(&self) -> Result<()> {
+        let name = self.kind.name();
+        check(self.family.serves(self.metric), || {
+            format!("family {} does not belong to metric {}", self.family.name(), self.metric.name())
+        })?;
+        check(self.kind == Kind::Probing || !self.family.is_polytope(), || {
+            format!("family {} does not belong to {name}", self.family.name())
+        })?;
+        in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
+        in_range("tables", u64::from(self.tables), 1, u64::from(limits::MAX_TABLES))?;
+        in_range("hashes", u64::from(self.hashes), 1, u64::from(limits::MAX_HASHES))?;
+        check(self.votes <= self.tables, || {
+            format!("votes must be at most tables, but votes is {} and tables is {}", self.votes, self.tables)
+        })?;
+        self.validate_distances()?;
+        self.validate_width()?;
+        self.validate_size()?;
+        check(self.kind == Kind::Probing || self.probing.is_none(), || format!("probes have no meaning for {name}"))?;
+        match self.kind {
+            Kind::Ilbf => self.validate_ilbf(),
+            _ => self.validate_tables(),
+        }?;
+        match self.kind {
+            Kind::Probing => self.validate_probing(),
+            Kind::Lsbf => self.validate_lsbf(),
+            Kind::Dsbf | Kind::Ilbf => {
+                check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
+                    format!("verify_bits and overflow have no meaning for {name}")
+                })?;
+                check(self.kind == Kind::Ilbf || self.bloom_hashes == 0, || {
+                    format!("bloom_hashes has no meaning for {name}")
+                })
+            }
+        }
+    }
+
+    /// 0 < near < far, within what the metric allows.
+    fn validate_distances(&self) -> Result<()> {
+        let (largest, metric) = (self.metric.largest(), self.metric.name());
+        let (near, far) = (shown(self.near), shown(self.far));
+        check(self.near.is_finite() && self.near > 0.0 && self.near < largest, || match largest.is_finite() {
+            true => format!("near must be greater than 0 and less than {largest} for {metric}, not {near}"),
+            false => format!("near must be a finite number greater than 0, not {near}"),
+        })
+        .map_err(|error| match self.metric {
+            Metric::Hamming => {
+                error.with_hint("It is the share of positions that differ: divide their number by dims.")
+            }
+            _ => error,
+        })?;
+        check(self.far.is_finite() && self.far <= largest, || match largest.is_finite() {
+            true => format!("far must be at most {largest} for {metric}, not {far}"),
+            false => format!("far must be finite, not {far}"),
+        })?;
+        check(self.near < self.far, || format!("near must be less than far, but near is {near} and far is {far}"))
+            .map_err(|error| error.with_hint("Leave far out to have it chosen."))
+    }
+
+    fn validate_width(&self) -> Result<()> {
+        if !self.family.is_polytope() && !self.family.has_width() {
+            return check(self.width == 0.0, || format!("width has no meaning for {}", self.metric.name()));
+        }
+        let name = if self.family.is_polytope() { "length" } else { "width" };
+        check(self.width.is_finite() && self.width > 0.0, || {
+            format!("{name} must be a finite number greater than 0, not {}", shown(self.width))
+        })
+    }
+
+    fn validate_size(&self) -> Result<()> {
+        let words = self.bits.div_ceil(64).saturating_add(self.verify_bits.div_ceil(64));
+        if words <= limits::MAX_BYTES / 8 {
+            return Ok(());
+        }
+        let (bytes, most) = (words.saturating_mul(8), limits::MAX_BYTES);
+        Err(Error::too_large(format!("a filter of {bytes} bytes would exceed the limit of {most} bytes"))
+            .with_hint("Lower capacity or tables, or set bits; several filters can be queried in place of one."))
+    }
+
+    /// DSBF and both forms of the LSBF: the bits are cut into one partition per table.
+    fn validate_tables(&self) -> Result<()> {
+        check(self.bits.is_multiple_of(u64::from(self.tables)) && self.bits > 0, || {
+            format!("bits must be a multiple of tables, but {} is not a multiple of {}", self.bits, self.tables)
+        })?;
+        check(self.blooms == 0 && self.slots == 0 && !self.aligned, || {
+            format!("blooms and slots have no meaning for {}", self.kind.name())
+        })
+    }
+
+    fn validate_ilbf(&self) -> Result<()> {
+        let name = self.kind.name();
+        check(self.family.has_width(), || format!("{name} does not support metric {}", self.metric.name()))?;
+        check(self.hashes == 1, || format!("hashes must be 1 for {name}, not {}", self.hashes))?;
+        in_range("blooms", u64::from(self.blooms), 2, u64::from(u32::MAX))?;
+        in_range("slots", u64::from(self.slots), 8, u64::from(limits::MAX_SLOTS))?;
+        check(self.slots.is_multiple_of(64) || 64 % self.slots == 0, || {
+            format!("slots must divide 64 or be a multiple of 64, not {}", self.slots)
+        })?;
+        check(self.bits == u64::from(self.blooms) * u64::from(self.slots), || "bits must be blooms x slots".into())?;
+        let most = limits::MAX_BLOOM_HASHES.min(self.slots);
+        in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(most))
+    }
+
+    fn validate_lsbf(&self) -> Result<()> {
+        in_range("overflow", u64::from(self.overflow), 0, u64::from(limits::MAX_OVERFLOW))?;
+        check(self.votes == 0, || format!("votes has no meaning for {}", self.kind.name()))?;
+        if self.verify_bits == 0 {
+            return check(self.bloom_hashes == 0, || "bloom_hashes needs a verification filter".into());
+        }
+        check(self.verify_bits >= 64, || format!("verify_bits must be 0 or at least 64, not {}", self.verify_bits))?;
+        in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(limits::MAX_BLOOM_HASHES))
+    }
+
+    fn validate_probing(&self) -> Result<()> {
+        let Some(Probing { probes, polytope, centre }) = self.probing else {
+            return Err(Error::parameter("probes must be given"));
+        };
+        check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
+            "verify_bits, overflow and robust have no meaning where any table may match".into()
+        })?;
+        let line = LINE * u64::from(self.tables);
+        check(self.bits.is_multiple_of(line), || {
+            format!("bits must be a multiple of {LINE} x tables, but {} is not a multiple of {line}", self.bits)
+        })?;
+        in_range("votes", u64::from(self.votes), 1, u64::from(self.tables))?;
+        in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(limits::MAX_LINE_HASHES))?;
+        in_range("probes", u64::from(probes), 1, u64::from(limits::MAX_PROBES))?;
+        check(self.family != Family::MinHash || probes == 1, || {
+            format!("probes must be 1 for {}, not {probes}", self.metric.name())
+        })?;
+        if !self.family.is_polytope() {
+            return check(polytope == 0 && centre == 0, || {
+                format!("polytope and centre have no meaning for {} hashes", self.family.name())
+            });
+        }
+        let most = limits::MAX_POLYTOPE;
+        check(polytope.is_power_of_two() && (2..=most).contains(&polytope), || {
+            format!("polytope must be a power of two from 2 to {most}, not {polytope}")
+        })
+    }
+}

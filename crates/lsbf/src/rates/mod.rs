@@ -1,0 +1,64 @@
+//! How often a filter errs (docs/theory.md). Everything is computed with libm's portable functions, so that it is the same on
+//! every machine.
+
+pub mod bloom;
+pub mod cost;
+pub mod crowding;
+pub mod dsbf;
+pub mod explain;
+mod facts;
+pub mod ilbf;
+pub mod lsbf;
+pub mod probing;
+
+pub use facts::Facts;
+
+use crate::filter::ilbf::votes::{VotePlan, fill_level};
+use crate::params::Kind;
+
+/// The probability that a vector whose nearest member is at `distance`, all others unrelated, is accepted.
+pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
+    if facts.ones == 0 {
+        return 0.0;
+    }
+    match facts.params.kind {
+        Kind::Dsbf => dsbf::acceptance(facts, distance, theta),
+        Kind::Lsbf => lsbf::acceptance(facts, distance, theta),
+        Kind::Ilbf => ilbf::acceptance(facts, distance, theta),
+        Kind::Probing => probing::acceptance(facts, distance, theta),
+    }
+}
+
+/// The predicted false positive rate: of vectors at theta x far, as theta x near is the distance to be found.
+pub fn false_positives(facts: &Facts, theta: f64) -> f64 {
+    let params = &facts.params;
+    acceptance(facts, (theta * params.far).min(params.metric.largest()), theta)
+}
+
+/// The predicted false negative rate: of vectors at theta x near.
+pub fn false_negatives(facts: &Facts, theta: f64) -> f64 {
+    let params = &facts.params;
+    1.0 - acceptance(facts, (theta * params.near).min(params.metric.largest()), theta)
+}
+
+/// The share of unrelated rows that pass. Rates are predicted for rows at theta x far, but unrelated rows do not move away
+/// as theta grows: what passes at 1 passes at every larger theta.
+pub fn unrelated(facts: &Facts, theta: f64) -> f64 {
+    let rate = false_positives(facts, theta);
+    if theta > 1.0 { rate.max(false_positives(facts, 1.0)) } else { rate }
+}
+
+/// The votes that a query needs at theta = 1; `None` where that depends on members that are not there yet.
+pub fn threshold(facts: &Facts) -> Option<u32> {
+    let params = &facts.params;
+    match params.kind {
+        Kind::Dsbf => Some(crate::filter::dsbf::threshold(params, 1.0)),
+        Kind::Lsbf => Some(params.tables),
+        Kind::Probing => Some(params.votes),
+        Kind::Ilbf if facts.ones == 0 => Some(params.votes).filter(|&votes| votes > 0),
+        Kind::Ilbf => {
+            let level = fill_level(params, facts.ones, facts.squares);
+            Some(VotePlan::up_to(params, level, 1.0).votes(1.0))
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The vectors, bit strings, strings and sets that filters take: views of values that stay where they are.
+
+pub mod dense;
+pub mod set;
+pub mod text;
+
+pub use half::f16;
+
+/// A vector, bit string, string or set, borrowed from wherever it is stored.
+#[derive(Debug, Clone, Copy)]
+pub enum Vector<'a> {
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    /// pgvector's `vector`.
+    Dense(&'a [f32]),
+    /// pgvector's `halfvec`: IEEE half-precision numbers.
+    F16(&'a [f16]),
+    /// pgvector's `sparsevec`: every element that is not zero, at its index counted from 0, in ascending order.
+    Sparse {
+        dims: usize,
+        indices: &'a [i32],
+        values: &'a [f32],
+    },
+    /// A bit string, first bit in the highest bit of the first byte.
+    Bits {
+        bytes: &'a [u8],
+        len: usize,
+    },
+    /// `bytea`: its bits, or its bytes where the alphabet is symbols.
+    Bytes(&'a [u8]),
+    Text(&'a str),
+    Ints(&'a [i32]),
+    BigInts(&'a [i64]),
+    /// A set of elements that are hashed already (see [`set::text_element`]).
+    Hashed(&'a [u64]),
+}
+
+impl Vector<'_> {
+    /// The address and the number of bytes of the elements, for prefetching; `None` if they are in the cache already.
+    #[inline]
+    pub fn extent(&self) -> Option<(usize, usize)> {
+        fn of<T>(x: &[T]) -> Option<(usize, usize)> {
+            Some((x.as_ptr().addr(), size_of_val(x)))
+        }
+        match *self {
+            Vector::F32(x) | Vector::Dense(x) => of(x),
+            Vector::F64(x) => of(x),
+            Vector::F16(x) => of(x),
+            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => of(bytes),
+            Vector::Ints(x) => of(x),
+            Vector::BigInts(x) => of(x),
+            Vector::Sparse { .. } | Vector::Text(_) | Vector::Hashed(_) => None,
+        }
+    }
+
+    /// The name users know the type by.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Vector::F32(_) => "real[]",
+            Vector::F64(_) => "double precision[]",
+            Vector::Dense(_) => "vector",
+            Vector::F16(_) => "halfvec",
+            Vector::Sparse { .. } => "sparsevec",
+            Vector::Bits { .. } => "bit",
+            Vector::Bytes(_) => "bytea",
+            Vector::Text(_) => "text",
+            Vector::Ints(_) => "integer[]",
+            Vector::BigInts(_) => "bigint[]",
+            Vector::Hashed(_) => "text[]",
+        }
+    }
+}

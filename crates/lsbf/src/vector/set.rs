@@ -1,0 +1,67 @@
+//! Sets: the hashes of their elements.
+
+use super::Vector;
+use crate::error::{Error, Result};
+use crate::mix::mix;
+
+const NUMBER: u64 = 1;
+
+/// The hash of an integer element.
+#[inline]
+pub fn number_element(value: i64) -> u64 {
+    mix(NUMBER, value as u64)
+}
+
+/// The hash of a text element. Text that is an integer as PostgreSQL prints it counts as that integer, so that
+/// `'{1,2}'`, `ARRAY[1,2]` and `ARRAY['1','2']` are the same set.
+pub fn text_element(text: &str) -> u64 {
+    match text.parse::<i64>() {
+        Ok(value) if text.len() < 20 + 1 && is_canonical(text) => number_element(value),
+        _ => xxhash_rust::xxh3::xxh3_64(text.as_bytes()),
+    }
+}
+
+fn is_canonical(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !text.starts_with('+') && (digits == "0" && text == "0" || !digits.starts_with('0'))
+}
+
+/// The set that a bit string represents: the numbers of its ones, from 0, hashed.
+pub fn ones(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
+    set.flat_map(|(at, &byte)| {
+        let bits = (0..8).filter(move |bit| byte << bit & 0x80 != 0);
+        bits.map(move |bit| number_element((at * 8 + bit) as i64))
+    })
+}
+
+/// The error for a vector that is not a set.
+pub fn not_a_set(vector: &Vector) -> Error {
+    Error::data(format!("{} is not a set", vector.type_name()))
+}
+
+/// The elements of a set, hashed.
+pub fn elements(vector: &Vector) -> Result<Vec<u64>> {
+    match vector {
+        Vector::Ints(ints) => Ok(ints.iter().map(|&i| number_element(i64::from(i))).collect()),
+        Vector::BigInts(ints) => Ok(ints.iter().map(|&i| number_element(i)).collect()),
+        Vector::Hashed(hashes) => Ok(hashes.to_vec()),
+        Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => Ok(ones(bytes).collect()),
+        other => Err(not_a_set(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_text_are_numbers() {
+        for n in [0, 1, -1, 42, i64::MIN, i64::MAX] {
+            assert_eq!(text_element(&n.to_string()), number_element(n));
+        }
+        for text in ["01", "-0", "+1", " 1", "9223372036854775808", ""] {
+            assert_eq!(text_element(text), xxhash_rust::xxh3::xxh3_64(text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What `make bench` needs besides SQL: rows to load, filters of any number of members, and the scaling study.
+//!
+//! ```text
+//! bench vectors ROWS DIMS [FILE.npy]         rows (integer, vector) in COPY's binary format
+//! bench bits ROWS DIMS [FILE.npy]            rows (integer, varbit)
+//! bench random ROWS DIMS                     rows (integer, vector) like the members of the filters below
+//! bench planted ROWS DIMS NEAR               rows (integer, integer, vector): one in 20 is a copy of an earlier one, at distance NEAR
+//! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
+//! bench member KIND ROWS                     asks a filter so often: for counting instructions (KIND distance: the peer)
+//! bench scaling                              writes docs/scaling.md with its pictures
+//! ```
+
+mod planted;
+mod scaling;
+
+use lsbf_tools::copy::Copy;
+use lsbf_tools::{data, filters};
+use std::io::{Error, Result};
+
+fn usage() -> Error {
+    Error::other("see the head of examples/bench/main.rs for what can be asked")
+}
+
+fn number(word: Option<&str>) -> Result<usize> {
+    word.and_then(|w| w.parse().ok()).ok_or_else(usage)
+}
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let word = |n: usize| words.get(n).map(String::as_str);
+    match word(0) {
+        Some("vectors") => {
+            let mut copy = Copy::to_stdout()?;
+            data::vectors(number(word(1))?, number(word(2))?, word(3), |id, x| copy.vector(id, x))?;
+            copy.end()
+        }
+        Some("bits") => {
+            let mut copy = Copy::to_stdout()?;
+            data::bits(number(word(1))?, number(word(2))?, word(3), |id, bytes| copy.bits(id, bytes))?;
+            copy.end()
+        }
+        Some("random") => {
+            let (rows, dims) = (number(word(1))?, number(word(2))?);
+            let (mut copy, mut draw) = (Copy::to_stdout()?, filters::Draw::new(2, dims));
+            (0..rows).try_for_each(|id| copy.vector(id, draw.reals()))?;
+            copy.end()
+        }
+        Some("planted") => {
+            let near = word(3).and_then(|w| w.parse().ok()).ok_or_else(usage)?;
+            let mut copy = Copy::to_stdout()?;
+            planted::rows(number(word(1))?, number(word(2))?, near, |id, source, x| copy.planted(id, source, x))?;
+            copy.end()
+        }
+        Some("filter") => {
+            let (kind, members, dims) = (word(1).ok_or_else(usage)?, number(word(2))?, number(word(3))?);
+            let (_, filter) = filters::random(kind, members, dims).ok_or_else(usage)?;
+            let mut copy = Copy::to_stdout()?;
+            copy.filter(kind, members, &filter)?;
+            copy.end()
+        }
+        Some("member") => filters::ask(word(1).ok_or_else(usage)?, number(word(2))?).ok_or_else(usage),
+        Some("scaling") => scaling::write(),
+        _ => Err(usage()),
+    }
+}

@@ -1,0 +1,219 @@
+//! The sets that filters are judged by: members, and rows that are asked, some of them planted at known distances.
+
+use crate::nearest;
+use crate::rows::{Row, to_length_one};
+use lsbf_tools::copy::Copy;
+use lsbf_tools::data;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::StandardNormal;
+use std::io::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Metric {
+    L2,
+    Cosine,
+    Hamming,
+    Jaccard,
+}
+
+impl Metric {
+    fn name(self) -> &'static str {
+        match self {
+            Metric::L2 => "l2",
+            Metric::Cosine => "cosine",
+            Metric::Hamming => "hamming",
+            Metric::Jaccard => "jaccard",
+        }
+    }
+
+    /// The distance that is so many times as far as near. Cosine's grows with the square of the angle.
+    pub fn times(self, near: f64, times: f64) -> f64 {
+        if self == Metric::Cosine { near * times * times } else { near * times }
+    }
+}
+
+/// Where rows come from where there is no file of real ones, or never is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Source {
+    Unit,
+    /// Vectors whose lengths vary.
+    Lengths,
+    Bits,
+}
+
+pub struct Set {
+    pub name: &'static str,
+    pub metric: Metric,
+    pub near: f64,
+    dims: usize,
+    source: Source,
+    file: &'static str,
+}
+
+const SENTENCES: &str = "sentences_384.f16.npy";
+const FINGERPRINTS: &str = "fingerprints_1024.u8.npy";
+
+pub const SETS: [Set; 6] = [
+    set("sentences_l2", Metric::L2, 0.2, 384, Source::Unit, SENTENCES),
+    set("sentences_cosine", Metric::Cosine, 0.02, 384, Source::Unit, SENTENCES),
+    set("fingerprints_hamming", Metric::Hamming, 0.004, 1024, Source::Bits, FINGERPRINTS),
+    set("fingerprints_jaccard", Metric::Jaccard, 0.1, 1024, Source::Bits, FINGERPRINTS),
+    set("unit_l2", Metric::L2, 0.2, 128, Source::Unit, ""),
+    set("lengths_l2", Metric::L2, 1.0, 96, Source::Lengths, ""),
+];
+
+const fn set(name: &'static str, metric: Metric, near: f64, dims: usize, source: Source, file: &'static str) -> Set {
+    Set { name, metric, near, dims, source, file }
+}
+
+pub fn find(name: &str) -> Option<&'static Set> {
+    SETS.iter().find(|set| set.name == name)
+}
+
+/// One line a set, for the script.
+pub fn list() {
+    for set in &SETS {
+        let kind = if set.source == Source::Bits { "bit" } else { "vector" };
+        let file = if set.file.is_empty() { "-" } else { set.file };
+        println!("{} {kind}({}) {} {} {file}", set.name, set.dims, set.metric.name(), set.near);
+    }
+}
+
+/// Most rows planted at R/2, at R and at far, and at each place of the curve.
+const PLANTED: usize = 1500;
+const ON_CURVE: usize = 500;
+/// A row planted at far counts only while no other member is nearer than this share of far.
+const STILL_FAR: f64 = 0.98;
+
+impl Set {
+    /// Four of five rows are members; three of four bit strings, of which there are a third more.
+    fn members(&self, rows: usize) -> (usize, usize) {
+        match self.source {
+            Source::Bits => (rows, rows + rows / 3),
+            _ => (rows * 4 / 5, rows),
+        }
+    }
+
+    fn reals(&self, rows: usize, file: Option<&str>) -> Result<Vec<Vec<f32>>> {
+        if self.source == Source::Lengths {
+            return Ok(of_many_lengths(rows, self.dims, self.near));
+        }
+        let mut all = Vec::with_capacity(rows);
+        data::vectors(rows, self.dims, file, |_, x| {
+            all.push(x.to_vec());
+            Ok(())
+        })?;
+        if self.metric == Metric::Cosine {
+            all.iter_mut().for_each(|x| to_length_one(x));
+        }
+        Ok(all)
+    }
+
+    fn bits(&self, rows: usize, file: Option<&str>) -> Result<Vec<Vec<u8>>> {
+        let mut all = Vec::with_capacity(rows);
+        data::bits(rows, self.dims, file, |_, x| {
+            all.push(x.to_vec());
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    pub fn write_members(&self, rows: usize, file: Option<&str>) -> Result<()> {
+        let (members, _) = self.members(rows);
+        let mut copy = Copy::to_stdout()?;
+        match self.source {
+            Source::Bits => self.bits(members, file)?.iter().enumerate().try_for_each(|(id, x)| copy.bits(id, x))?,
+            _ => self.reals(members, file)?.iter().enumerate().try_for_each(|(id, x)| copy.vector(id, x))?,
+        }
+        copy.end()
+    }
+
+    /// A far of 0 plants nothing there.
+    pub fn write_asked(&self, rows: usize, far: f64, file: Option<&str>) -> Result<()> {
+        let (members, rows) = self.members(rows);
+        match self.source {
+            Source::Bits => self.write(&self.bits(rows, file)?, members, far),
+            _ => self.write(&self.reals(rows, file)?, members, far),
+        }
+    }
+
+    fn write<R: Row>(&self, rows: &[R], members: usize, far: f64) -> Result<()> {
+        let (members, natural) = rows.split_at(members.min(rows.len()));
+        let planted = PLANTED.min(members.len() / 8);
+        let mut out = Asked { copy: Copy::to_stdout()?, id: 0 };
+        for (row, distance) in natural.iter().zip(nearest::distances(self.metric, members, natural)) {
+            out.put("natural", distance, row)?;
+        }
+        let mut rng = SmallRng::seed_from_u64(11);
+        let mut next = 0;
+        let mut plant = |count: usize, distance: f64, keep_length: bool| -> Vec<R> {
+            let one = |_| {
+                next += 1;
+                members[next * 7919 % members.len()].planted(self.metric, distance, keep_length, &mut rng)
+            };
+            (0..count).map(one).collect()
+        };
+        // Rows of a table whose vectors are of one length are so too; a step in a random direction makes them longer.
+        let has_one_length = self.source == Source::Unit && self.metric == Metric::L2;
+        for (kind, times) in [("half", 0.5), ("near", 1.0)] {
+            let distance = self.metric.times(self.near, times);
+            plant(planted, distance, false).iter().try_for_each(|row| out.put(kind, distance, row))?;
+        }
+        for quarters in 1..=20 {
+            let distance = self.metric.times(self.near, f64::from(quarters) / 4.0);
+            plant(ON_CURVE.min(planted), distance, has_one_length)
+                .iter()
+                .try_for_each(|row| out.put("curve", distance, row))?;
+        }
+        for (kind, keep_length) in [("far", false), ("far, same length", true)] {
+            if far == 0.0 || keep_length && !has_one_length {
+                continue;
+            }
+            let rows = plant(planted, far, keep_length);
+            for (row, distance) in rows.iter().zip(nearest::distances(self.metric, members, &rows)) {
+                if distance >= STILL_FAR * far {
+                    out.put(kind, distance, row)?;
+                }
+            }
+        }
+        out.copy.end()
+    }
+}
+
+struct Asked {
+    copy: Copy,
+    id: i32,
+}
+
+impl Asked {
+    fn put(&mut self, kind: &str, distance: f64, row: &impl Row) -> Result<()> {
+        self.copy.row(4)?;
+        self.copy.field(&self.id.to_be_bytes())?;
+        self.copy.field(kind.as_bytes())?;
+        self.copy.field(&distance.to_be_bytes())?;
+        row.put(&mut self.copy)?;
+        self.id += 1;
+        Ok(())
+    }
+}
+
+/// Vectors in random directions whose lengths vary widely: two of three lie between a half and twice the median, eight
+/// times near. One in four is an earlier one with noise of up to five times near.
+fn of_many_lengths(rows: usize, dims: usize, near: f64) -> Vec<Vec<f32>> {
+    let mut rng = SmallRng::seed_from_u64(7);
+    let mut made: Vec<Vec<f32>> = Vec::with_capacity(rows);
+    let none = vec![0.0; dims];
+    for id in 0..rows {
+        let spread: f64 = rng.sample(StandardNormal);
+        let mut way: Vec<f32> = (0..dims).map(|_| rng.sample(StandardNormal)).collect();
+        to_length_one(&mut way);
+        let (from, length) = match id % 4 {
+            3 => (&made[rng.random_range(0..made.len())], near * rng.random_range(0.2..5.0)),
+            _ => (&none, near * 8.0 * (0.7 * spread).exp()),
+        };
+        let x = from.iter().zip(&way).map(|(from, w)| from + length as f32 * w).collect();
+        made.push(x);
+    }
+    made
+}

@@ -1,0 +1,148 @@
+//! lsbf_agg, lsbf_add and lsbf_union: the state of the aggregate is the filter itself, changed in place where it can be.
+//! What a change means is the core's: [`lsbf::filter::change`].
+
+use crate::boundary::call::{Call, pg_function};
+use crate::boundary::signature;
+use crate::cache::{engines, stored};
+use crate::types::image::{self, Palloc};
+use crate::vector::arrays::{Read, for_each_input, prefetch};
+use lsbf::error::{Error, Result};
+use lsbf::filter::Engine;
+use lsbf::filter::change::{self, Outcome, Target};
+use lsbf::filter::format::{self, View};
+use lsbf::vector::Vector;
+use pgrx::pg_sys::Datum;
+use std::cell::Cell;
+
+/// A filter with one more member: a new one, or itself if nothing changes.
+fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
+    let add = |engine: &mut Engine| change::add(engine, Target::Shared(filter.words), vector, &Palloc);
+    match engines::with(filter, filter.words.len(), vector, add)? {
+        Outcome::New(image) => Ok(image::datum(image)),
+        _ => Ok(image::datum(filter.words)),
+    }
+}
+
+fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
+    with_member(&image::read(call.required_filter(0))?, &read(call, 1)?)
+}
+for_each_input!(lsbf_add -> signature::LSBF,
+    bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
+    int4s => lsbf_add_int, int8s => lsbf_add_bigint, numerics => lsbf_add_numeric,
+    texts => lsbf_add_texts, untyped => lsbf_add_text,
+    vector => lsbf_add_vector, halfvec => lsbf_add_halfvec, sparsevec => lsbf_add_sparsevec,
+);
+
+/// The transition function: (state, vector, prototype). A new state is returned in the row's memory, and the executor
+/// copies it into the aggregate's. A list of bits is replaced by a longer one; words are changed in place.
+fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
+    if call.is_null(1) {
+        return Ok(call.filter(0).unwrap_or_else(|| call.null()));
+    }
+    let vector = read(call, 1)?;
+    prefetch(&vector);
+    let prototype = call.filter(2).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
+    let prototype = stored::whole(prototype)?;
+    let Some(state) = call.filter(0) else { return first_state(&prototype, &vector) };
+    let Some(image) = image::state(call, state) else {
+        return with_member(&image::read(state)?, &vector);
+    };
+    let filter = View::new(image)?;
+    check_prototype(&filter, &prototype)?;
+    // The parameters are the prototype's, so that the state is free to be changed.
+    let (header, words) = (filter.header, image.len());
+    let add = |engine: &mut Engine| change::add(engine, Target::Own(image), &vector, &Palloc);
+    match engines::with_parameters_of(&prototype, &header, words, &vector, add)? {
+        Outcome::New(image) => {
+            CONTAINED.set([(0, 0); CHECKED]);
+            Ok(image::datum(image))
+        }
+        _ => Ok(state),
+    }
+}
+
+/// The state after the first row of a group.
+fn first_state(prototype: &View, vector: &Vector) -> Result<Datum> {
+    // A new state may be allocated where another one was.
+    CONTAINED.set([(0, 0); CHECKED]);
+    let state = with_member(prototype, vector)?;
+    // A prototype that contains the member already may be one that is kept, and not for as long as the state is used.
+    let is_prototype = state == image::datum(prototype.words);
+    Ok(if is_prototype { image::datum(image::copy(prototype.words)) } else { state })
+}
+for_each_input!(lsbf_agg_step -> signature::LSBF,
+    bits => lsbf_agg_step_bit, bytea => lsbf_agg_step_bytea, float4s => lsbf_agg_step_real,
+    float8s => lsbf_agg_step_double, int4s => lsbf_agg_step_int, int8s => lsbf_agg_step_bigint,
+    numerics => lsbf_agg_step_numeric, texts => lsbf_agg_step_texts, untyped => lsbf_agg_step_text,
+    vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
+);
+
+pub const MAKE_ONE: &str = "Make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.";
+
+/// What to do where prototypes differ.
+pub const SAME_ONE: &str = "Give it as a subquery, (SELECT prototype FROM ...), which is evaluated once.";
+
+/// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
+/// comparing all bits is for the first row of a group, not for every one.
+const CHECKED: usize = 64;
+thread_local! {
+    static CONTAINED: Cell<[(usize, u64); CHECKED]> = const { Cell::new([(0, 0); CHECKED]) };
+}
+
+/// All rows of a group must come with one prototype: it hashes as the state does, and its members are in the state.
+fn check_prototype(state: &View, prototype: &View) -> Result<()> {
+    let (ours, theirs) = (&state.header, &prototype.header);
+    let alike = state.stored() == prototype.stored()
+        && (theirs.dims == 0 || theirs.dims == ours.dims)
+        && (!theirs.has_centre || state.centre_bytes()? == prototype.centre_bytes()?);
+    if alike && (!theirs.has_body || contained(state, prototype)?) {
+        return Ok(());
+    }
+    let detail = change::check_alike(state, prototype);
+    let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
+    Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}"))
+        .with_hint(SAME_ONE))
+}
+
+/// Whether a state has all the bits of a prototype. Header and member sketch stand for the prototype's content.
+fn contained(state: &View, prototype: &View) -> Result<bool> {
+    let start = format::payload(prototype.words).get(..prototype.header.body_start() * 8 - format::RESERVED);
+    let start = start.ok_or_else(stored::damaged)?;
+    let key = (state.words.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
+    let slot = (key.0 / 64) % CHECKED;
+    let mut checked = CONTAINED.get();
+    if checked[slot] == key {
+        return Ok(true);
+    }
+    let all = change::includes(state, prototype)?;
+    if all {
+        checked[slot] = key;
+        CONTAINED.set(checked);
+    }
+    Ok(all)
+}
+
+/// The union of two filters; in an aggregate, the first is changed in place.
+fn lsbf_union(call: &Call) -> Result<Datum> {
+    let (first, second) = (call.required_filter(0), call.required_filter(1));
+    let theirs = image::read(second)?;
+    match image::state(call, first) {
+        Some(state) => {
+            let ours = state.as_ptr();
+            Ok(merged(change::union(Target::Own(state), &theirs, &Palloc)?, Datum::from(ours), &theirs))
+        }
+        None => {
+            let ours = image::read(first)?.words;
+            Ok(merged(change::union(Target::Shared(ours), &theirs, &Palloc)?, image::datum(ours), &theirs))
+        }
+    }
+}
+
+fn merged(outcome: Outcome<&mut [u64]>, first: Datum, second: &View) -> Datum {
+    match outcome {
+        Outcome::First => first,
+        Outcome::Second => image::datum(second.words),
+        Outcome::New(image) => image::datum(image),
+    }
+}
+pg_function!(lsbf_union -> signature::LSBF, lsbf_union);

@@ -1,0 +1,173 @@
+//! A call from PostgreSQL: arguments, results, memory.
+
+use crate::boundary::error::raise;
+use crate::boundary::signature::{self, Signature};
+use lsbf::error::Error;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+/// The arguments and surroundings of one function call.
+pub struct Call<'a> {
+    pub fcinfo: pg_sys::FunctionCallInfo,
+    /// The types that the function was declared with; none where the caller looked nothing up.
+    signature: Option<&'a Signature>,
+}
+
+impl Call<'_> {
+    /// A call of a function that returns a type.
+    ///
+    /// # Safety
+    /// The call information must be PostgreSQL's, and alive as long as this.
+    #[inline]
+    pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo, result: Oid) -> Self {
+        // SAFETY: as asked of the caller.
+        let call = Call { fcinfo, signature: unsafe { Signature::of((*fcinfo).flinfo) } };
+        if call.signature.is_some_and(|signature| signature.result != result) {
+            raise(signature::wrong_result(&call));
+        }
+        call
+    }
+
+    /// Whether an argument is NULL, or not there.
+    #[inline]
+    pub fn is_null(&self, n: usize) -> bool {
+        self.value(n).is_none()
+    }
+
+    #[inline]
+    fn value(&self, n: usize) -> Option<Datum> {
+        // SAFETY: PostgreSQL passes `nargs` arguments.
+        unsafe {
+            let call = &*self.fcinfo;
+            let args = call.args.as_slice(call.nargs as usize);
+            args.get(n).filter(|arg| !arg.isnull).map(|arg| arg.value)
+        }
+    }
+
+    /// An argument that was declared with one of these types, unless it is NULL.
+    #[inline]
+    pub fn arg(&self, n: usize, types: &[Oid]) -> Option<Datum> {
+        let value = self.value(n)?;
+        match self.signature {
+            Some(signature) if !types.iter().any(|&type_| signature.has(n, type_)) => {
+                raise(signature::wrong_argument(self, n))
+            }
+            _ => Some(value),
+        }
+    }
+
+    /// An argument of a strict function.
+    #[inline]
+    pub fn required(&self, n: usize, types: &[Oid]) -> Datum {
+        self.arg(n, types).unwrap_or_else(|| raise(Error::parameter(format!("argument {} must not be null", n + 1))))
+    }
+
+    /// A filter, unless it is NULL.
+    #[inline]
+    pub fn filter(&self, n: usize) -> Option<Datum> {
+        self.arg(n, &[signature::LSBF])
+    }
+
+    /// The filter of a strict function.
+    #[inline]
+    pub fn required_filter(&self, n: usize) -> Datum {
+        self.required(n, &[signature::LSBF])
+    }
+
+    pub fn float8(&self, n: usize) -> Option<f64> {
+        self.arg(n, &[pg_sys::FLOAT8OID]).map(|datum| f64::from_bits(datum.value() as u64))
+    }
+
+    pub fn int4(&self, n: usize) -> Option<i64> {
+        self.arg(n, &[pg_sys::INT4OID]).map(|datum| i64::from(datum.value() as i32))
+    }
+
+    pub fn int8(&self, n: usize) -> Option<i64> {
+        self.arg(n, &[pg_sys::INT8OID]).map(|datum| datum.value() as i64)
+    }
+
+    pub fn boolean(&self, n: usize) -> Option<bool> {
+        self.arg(n, &[pg_sys::BOOLOID]).map(|datum| datum.value() as u8 != 0)
+    }
+
+    pub fn text(&self, n: usize) -> Option<&str> {
+        self.arg(n, &[pg_sys::TEXTOID]).map(crate::vector::arrays::text)
+    }
+
+    /// Returns NULL.
+    pub fn null(&self) -> Datum {
+        // SAFETY: PostgreSQL's call information is ours to answer through.
+        unsafe { (*self.fcinfo).isnull = true };
+        Datum::null()
+    }
+
+    /// Whether this is a transition or combine call of an aggregate, whose first argument is ours to change.
+    pub fn in_aggregate(&self) -> bool {
+        // SAFETY: a plain look at the call's context, as AggCheckCallContext takes.
+        unsafe {
+            let context = (*self.fcinfo).context;
+            !context.is_null()
+                && matches!((*context).type_, pg_sys::NodeTag::T_AggState | pg_sys::NodeTag::T_WindowAggState)
+        }
+    }
+
+    /// The function's lookup record, which lives as long as the statement; none where the caller made none.
+    pub fn lookup(&self) -> Option<&pg_sys::FmgrInfo> {
+        // SAFETY: PostgreSQL's call information is alive during the call.
+        unsafe { (*self.fcinfo).flinfo.as_ref() }
+    }
+}
+
+/// Datums of results.
+pub fn float8(value: f64) -> Datum {
+    Datum::from(value.to_bits())
+}
+
+pub fn boolean(value: bool) -> Datum {
+    Datum::from(usize::from(value))
+}
+
+pub fn int4(value: u32) -> Datum {
+    Datum::from(value as i32)
+}
+
+pub fn int8(value: u64) -> Datum {
+    Datum::from(value.min(i64::MAX as u64) as i64)
+}
+
+/// A `text` datum.
+pub fn text(value: &str) -> Datum {
+    // SAFETY: the bytes are copied; the length is that of the string.
+    unsafe { Datum::from(pg_sys::cstring_to_text_with_len(value.as_ptr().cast(), value.len() as i32)) }
+}
+
+/// Defines an SQL-callable function: `pg_function!(name -> type, |call| ...)`, with `AS 'MODULE_PATHNAME', 'name'` in sql/ and
+/// that type as its result. `pg_function!(name -> type, before, |call| ...)` calls `before` first, where errors of PostgreSQL pass as they are.
+macro_rules! pg_function {
+    ($name:ident -> $result:expr, $body:expr) => {
+        const _: () = {
+    $crate::boundary::call::pg_function!(@version $name);
+            #[unsafe(export_name = stringify!($name))]
+            extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+                $crate::boundary::guard::run(fcinfo, $result, $body)
+            }
+        };
+    };
+    ($name:ident -> $result:expr, $before:path, $body:expr) => {
+        const _: () = {
+    $crate::boundary::call::pg_function!(@version $name);
+            #[unsafe(export_name = stringify!($name))]
+            extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+                $before(fcinfo);
+                $crate::boundary::guard::run(fcinfo, $result, $body)
+            }
+        };
+    };
+    (@version $name:ident) => {
+        #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
+        extern "C" fn version() -> &'static pgrx::pg_sys::Pg_finfo_record {
+            const V1: pgrx::pg_sys::Pg_finfo_record = pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+            &V1
+        }
+    };
+}
+pub(crate) use pg_function;

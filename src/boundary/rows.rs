@@ -1,0 +1,85 @@
+//! Functions that return rows.
+
+use crate::boundary::call::Call;
+use crate::boundary::signature;
+use lsbf::error::{Code, Error, Result};
+use pgrx::pg_sys::{self, Datum, Oid};
+
+/// Describes the rows that a function was declared to return: these columns, by what stands for their types.
+fn descriptor(call: &Call, columns: &[Oid]) -> Result<pg_sys::TupleDesc> {
+    let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
+    // SAFETY: the descriptor is looked at where there is one, and no column beyond its last.
+    let declared: Vec<Oid> = unsafe {
+        let class = pg_sys::get_call_result_type(call.fcinfo, std::ptr::null_mut(), &mut descriptor);
+        let count = match class {
+            pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE => (*descriptor).natts,
+            _ => 0,
+        };
+        (1..=count).map(|number| signature::known(pg_sys::SPI_gettypeid(descriptor, number))).collect()
+    };
+    match declared == columns {
+        true => Ok(descriptor),
+        false => Err(Error::new(Code::Declaration, "the function was declared with other columns than it returns")),
+    }
+}
+
+/// One row of these columns.
+pub fn row(call: &Call, columns: &[Oid], values: &[Option<Datum>]) -> Result<Datum> {
+    let descriptor = descriptor(call, columns)?;
+    let (mut datums, mut nulls) = parts(values);
+    // SAFETY: the descriptor has one column for each value, of its type.
+    unsafe {
+        let descriptor = pg_sys::BlessTupleDesc(descriptor);
+        let tuple = pg_sys::heap_form_tuple(descriptor, datums.as_mut_ptr(), nulls.as_mut_ptr());
+        Ok(pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data))
+    }
+}
+
+/// Values as PostgreSQL takes them: apart from what says which are NULL.
+fn parts(values: &[Option<Datum>]) -> (Vec<Datum>, Vec<bool>) {
+    values.iter().map(|value| (value.unwrap_or(Datum::null()), value.is_none())).unzip()
+}
+
+/// The rows of a result, collected in a tuplestore that the executor reads.
+pub struct Rows {
+    store: *mut pg_sys::Tuplestorestate,
+    descriptor: pg_sys::TupleDesc,
+}
+
+impl Rows {
+    /// Opens the result of a function that returns rows of these columns.
+    pub fn new(call: &Call, columns: &[Oid]) -> Result<Rows> {
+        // SAFETY: a function that returns a set is called with a ReturnSetInfo, which says what the caller can take; what is
+        // made here lives as long as the query, as the executor asks for.
+        unsafe {
+            let info = (*call.fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+            if info.is_null()
+                || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
+                || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
+            {
+                return Err(
+                    Error::parameter("a set of rows cannot be returned here").with_hint("Call the function in FROM.")
+                );
+            }
+            let descriptor = descriptor(call, columns)?;
+            let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
+            let descriptor = pg_sys::CreateTupleDescCopy(descriptor);
+            let random = (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize_Random as i32 != 0;
+            let store = pg_sys::tuplestore_begin_heap(random, false, pg_sys::work_mem);
+            (*info).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
+            (*info).setResult = store;
+            (*info).setDesc = descriptor;
+            pg_sys::MemoryContextSwitchTo(context);
+            Ok(Rows { store, descriptor })
+        }
+    }
+
+    /// Adds a row, one value for each column.
+    pub fn put(&mut self, values: &[Option<Datum>]) {
+        let (mut datums, mut nulls) = parts(values);
+        // SAFETY: the descriptor has one column for each value, as was checked when the result was opened.
+        unsafe {
+            pg_sys::tuplestore_putvalues(self.store, self.descriptor, datums.as_mut_ptr(), nulls.as_mut_ptr());
+        }
+    }
+}

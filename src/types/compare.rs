@@ -1,0 +1,53 @@
+//! Equality, order and hash of filters. They are called where nobody frees memory before the statement ends, by sorting and
+//! hashing: filters are read piece by piece, as far as they have to be, and every piece is freed.
+
+use crate::boundary::call::{Call, boolean, pg_function};
+use crate::boundary::guard::check_for_interrupts;
+use crate::cache::stored::Bytes;
+use lsbf::error::Result;
+use lsbf::filter::format::FRONT;
+use pgrx::pg_sys::{self, Datum};
+use std::cmp::Ordering;
+
+/// Bytes that are compared at once, after the first ones: parameters, counters and member sketch, which mostly differ.
+const PIECE: usize = 1 << 20;
+
+/// Equal filters have equal bytes. The order is by size, then by bytes; it means nothing, but lets DISTINCT and sorting work.
+fn compare(call: &Call) -> Result<Ordering> {
+    let (a, b) = (Bytes::of(call.required_filter(0)), Bytes::of(call.required_filter(1)));
+    Ok(a.count().cmp(&b.count()).then_with(|| if a.is_same(&b) { Ordering::Equal } else { compare_bytes(&a, &b) }))
+}
+
+/// Compares as many bytes as it takes.
+fn compare_bytes(a: &Bytes, b: &Bytes) -> Ordering {
+    let mut start = 0;
+    while start < a.count() {
+        let end = if start == 0 { FRONT } else { start + PIECE }.min(a.count());
+        let order = a.piece(start..end).cmp(&*b.piece(start..end));
+        if order.is_ne() {
+            return order;
+        }
+        check_for_interrupts();
+        start = end;
+    }
+    Ordering::Equal
+}
+pg_function!(lsbf_eq -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_eq())));
+pg_function!(lsbf_ne -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ne())));
+pg_function!(lsbf_lt -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_lt())));
+pg_function!(lsbf_le -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_le())));
+pg_function!(lsbf_gt -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_gt())));
+pg_function!(lsbf_ge -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ge())));
+pg_function!(lsbf_cmp -> pg_sys::INT4OID, |call| compare(call).map(|o| Datum::from(o as i32)));
+
+/// A hash of the first bytes: filters that differ, differ there, but for few that have as many bits set and the same sketch.
+fn hash(call: &Call, seed: u64) -> u64 {
+    let bytes = Bytes::of(call.required_filter(0));
+    xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.count())), seed)
+}
+pg_function!(lsbf_hash -> pg_sys::INT4OID, |call| Ok(Datum::from(hash(call, 0) as i32)));
+pg_function!(lsbf_hash_extended -> pg_sys::INT8OID, |call| {
+    // With seed 0 the lower half is that of the plain hash, as PostgreSQL asks.
+    let seed = call.int8(1).unwrap_or(0) as u64;
+    Ok(Datum::from(hash(call, seed) as i64))
+});

@@ -1,0 +1,154 @@
+//! What a filter says about itself.
+
+use crate::boundary::call::{self, Call, float8, int8, pg_function};
+use crate::boundary::guard::check_for_interrupts;
+use crate::boundary::rows::{Rows, row};
+use crate::boundary::signature;
+use crate::cache::stored;
+use lsbf::error::{Error, Result};
+use lsbf::filter::change::check_alike;
+use lsbf::filter::format;
+use lsbf::filter::{ilbf, sketch};
+use lsbf::params::{Family, Kind, check_theta, shown};
+use lsbf::rates::explain::explain;
+use lsbf::rates::{Facts, acceptance, bloom, false_positives, threshold};
+use pgrx::pg_sys::{self, Datum, Oid};
+
+/// What is known of a filter; its bits are read only if the header is insufficient.
+fn facts(call: &Call, n: usize) -> Result<Facts> {
+    let datum = call.required_filter(n);
+    let (front, words) = stored::front(datum)?;
+    Facts::of_front(&front, words, |params| {
+        let whole = stored::whole(datum)?;
+        match whole.words.len() == whole.header.image_words(params) {
+            true => Ok(whole.verify_ones(params)),
+            false => Err(stored::damaged()),
+        }
+    })
+}
+
+fn theta(call: &Call, n: usize, facts: &Facts) -> Result<f64> {
+    let theta = call.float8(n).unwrap_or(1.0);
+    check_theta(theta)?;
+    ilbf::check_theta(&facts.params, theta)?;
+    Ok(theta)
+}
+
+pg_function!(lsbf_kind -> pg_sys::TEXTOID, |call| {
+    let (front, _) = stored::front(call.required_filter(0))?;
+    Ok(call::text(format::decode_params(front.stored())?.kind.name()))
+});
+pg_function!(lsbf_members -> pg_sys::INT8OID, |call| {
+    let (front, _) = stored::front(call.required_filter(0))?;
+    Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()?) } else { 0 }))
+});
+pg_function!(lsbf_fpr -> pg_sys::FLOAT8OID, |call| {
+    let facts = facts(call, 0)?;
+    Ok(float8(false_positives(&facts, theta(call, 1, &facts)?)))
+});
+pg_function!(lsbf_fnr -> pg_sys::FLOAT8OID, |call| {
+    let distance = call.float8(1).unwrap_or(f64::NAN);
+    if distance.is_nan() || distance < 0.0 {
+        return Err(Error::parameter(format!("distance must be at least 0, not {}", shown(distance))));
+    }
+    let facts = facts(call, 0)?;
+    Ok(float8(1.0 - acceptance(&facts, distance, theta(call, 2, &facts)?)))
+});
+
+pg_function!(lsbf_explain -> pg_sys::TEXTOID, |call| Ok(call::text(&explain(&facts(call, 0)?))));
+
+/// lsbf_curve: what passes, against the distance of the nearest member.
+fn curve(call: &Call) -> Result<Datum> {
+    const MOST_POINTS: i64 = 10_000;
+    let mut rows = Rows::new(call, &[pg_sys::FLOAT8OID; 2])?;
+    // Only how far the curve goes may be left out.
+    let (Some(_), Some(_), Some(points)) = (call.filter(0), call.float8(1), call.int4(3)) else {
+        return Ok(Datum::null());
+    };
+    let facts = facts(call, 0)?;
+    let (theta, largest) = (theta(call, 1, &facts)?, facts.params.metric.largest());
+    let upto = call.float8(2).unwrap_or((2.0 * theta * facts.params.far).min(largest));
+    if !(upto > 0.0 && upto <= f64::MAX) {
+        return Err(Error::parameter(format!("upto must be a distance over 0, not {}", shown(upto))));
+    }
+    if !(1..=MOST_POINTS).contains(&points) {
+        return Err(Error::parameter(format!("points must be between 1 and {MOST_POINTS}, not {points}")));
+    }
+    for point in 0..=points {
+        check_for_interrupts();
+        let distance = upto * point as f64 / points as f64;
+        let passed = acceptance(&facts, distance.min(largest), theta);
+        rows.put(&[Some(float8(distance)), Some(float8(passed))]);
+    }
+    Ok(Datum::null())
+}
+pg_function!(lsbf_curve -> signature::ROW, curve);
+
+// From the member sketches: the bits would count near members of two filters as common ones.
+pg_function!(lsbf_overlap -> pg_sys::FLOAT8OID, |call| {
+    let ((a, _), (b, _)) = (stored::front(call.required_filter(0))?, stored::front(call.required_filter(1))?);
+    check_alike(&a, &b)?;
+    if !a.header.has_body || !b.header.has_body {
+        return Ok(float8(0.0));
+    }
+    let (a, b) = (a.sketch()?, b.sketch()?);
+    let mut union = a;
+    sketch::merge(&mut union, &b);
+    let [a, b, union] = [a, b, union].map(|sketch| sketch::estimate(&sketch) as f64);
+    Ok(float8(bloom::overlap(a, b, union)))
+});
+
+/// The columns of lsbf_info.
+const INFO: [Oid; 31] = {
+    use pg_sys::{BOOLOID, FLOAT8OID, INT4OID, INT8OID, TEXTOID};
+    [
+        TEXTOID, TEXTOID, TEXTOID, INT4OID, INT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT4OID, INT8OID,
+        INT8OID, INT4OID, INT4OID, BOOLOID, INT8OID, INT4OID, BOOLOID, INT4OID, INT8OID, INT8OID, INT8OID, FLOAT8OID,
+        INT8OID, FLOAT8OID, FLOAT8OID, TEXTOID, INT4OID, INT4OID, FLOAT8OID, BOOLOID,
+    ]
+};
+
+/// lsbf_info: one row with everything.
+fn info(call: &Call) -> Result<Datum> {
+    let facts = facts(call, 0)?;
+    let p = &facts.params;
+    let some = |holds: bool, datum: Datum| holds.then_some(datum);
+    let number = |value: u32| Some(Datum::from(value as i32));
+    let (is_lsbf, is_ilbf, is_any) = (p.kind == Kind::Lsbf, p.kind == Kind::Ilbf, p.kind == Kind::Probing);
+    let is_polytope = p.family.is_polytope();
+    let values: Vec<Option<Datum>> = vec![
+        Some(call::text(p.kind.name())),
+        Some(call::text(p.metric.name())),
+        Some(call::text(p.family.name())),
+        some(facts.dims != 0 && p.family != Family::MinHash, call::int4(facts.dims)),
+        Some(int8(p.capacity)),
+        Some(float8(p.near)),
+        Some(float8(p.far)),
+        some(p.family.has_width(), float8(p.width)),
+        number(p.tables),
+        number(p.hashes),
+        Some(int8(p.bits)),
+        some(is_lsbf, int8(p.verify_bits)),
+        some(is_ilbf || is_any || p.verify_bits > 0, call::int4(p.bloom_hashes)),
+        some(is_lsbf, call::int4(p.overflow)),
+        some(is_lsbf, call::boolean(p.robust)),
+        some(is_ilbf, int8(u64::from(p.blooms))),
+        some(is_ilbf, call::int4(p.slots)),
+        some(is_ilbf, call::boolean(p.aligned)),
+        threshold(&facts).map(call::int4),
+        Some(Datum::from(p.seed as i64)),
+        Some(int8(facts.members)),
+        Some(int8(facts.ones)),
+        Some(float8(facts.fill)),
+        Some(int8(facts.bytes as u64)),
+        some(facts.ones > 0, float8(false_positives(&facts, 1.0))),
+        some(facts.ones > 0, float8(1.0 - acceptance(&facts, p.near, 1.0))),
+        some(is_lsbf || is_any, call::text(if is_any { "any" } else { "all" })),
+        some(is_any, call::int4(p.probes())),
+        some(is_polytope, call::int4(p.polytope())),
+        some(is_polytope, float8(p.width)),
+        some(is_polytope, call::boolean(p.centre() != 0)),
+    ];
+    row(call, &INFO, &values)
+}
+pg_function!(lsbf_info -> signature::ROW, info);

@@ -1,0 +1,214 @@
+//! Vectors read where they lie.
+
+use crate::boundary::call::Call;
+use crate::boundary::encoding;
+pub use crate::vector::pgvector::{halfvec, sparsevec, vector};
+use lsbf::error::{Code, Error, Result};
+use lsbf::prefetch::prefetch_bytes;
+use lsbf::vector::Vector;
+use lsbf::vector::set::text_element;
+use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any, varsize_any_exhdr};
+
+/// How an argument of one SQL type becomes a vector that lives as long as the call.
+pub type Read = for<'a> fn(&'a Call<'_>, usize) -> Result<Vector<'a>>;
+
+/// Has a vector on its way into the cache while the filter is looked up.
+#[inline]
+pub fn prefetch(vector: &Vector) {
+    vector.extent().into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
+}
+
+/// A varlena with a four-byte header: itself where it is one, else detoasted into the current memory context. Most are,
+/// and a call of PostgreSQL from Rust costs as much as reading a short vector.
+#[inline]
+pub fn detoasted(datum: Datum) -> *mut pg_sys::varlena {
+    let value = datum.cast_mut_ptr();
+    // SAFETY: the datum is a varlena.
+    unsafe { if varatt_is_4b_u(value) { value } else { pg_sys::pg_detoast_datum(value) } }
+}
+
+/// The bytes behind a varlena's header, in place unless it is toasted.
+pub fn bytes<'a>(datum: Datum) -> &'a [u8] {
+    // SAFETY: the datum is a varlena; the result lives in the tuple or in the current memory context.
+    unsafe {
+        let value = datum.cast_mut_ptr();
+        let is_plain = varatt_is_4b_u(value) || varatt_is_1b(value) && !varatt_is_1b_e(value);
+        let plain = if is_plain { value } else { pg_sys::pg_detoast_datum_packed(value) };
+        std::slice::from_raw_parts(vardata_any(plain).cast(), varsize_any_exhdr(plain))
+    }
+}
+
+/// A `text` datum as UTF-8.
+pub fn text<'a>(datum: Datum) -> &'a str {
+    encoding::to_utf8(bytes(datum))
+}
+
+pub fn untyped<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    Ok(Vector::Text(text(call.required(n, &[pg_sys::TEXTOID]))))
+}
+
+pub fn bytea<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    Ok(Vector::Bytes(bytes(call.required(n, &[pg_sys::BYTEAOID]))))
+}
+
+pub fn bits<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    bit_string(call.required(n, &[pg_sys::BITOID, pg_sys::VARBITOID]))
+}
+
+fn bit_string<'a>(datum: Datum) -> Result<Vector<'a>> {
+    let damaged = || Error::new(Code::Binary, "not a valid bit string");
+    let (len, bytes) = bytes(datum).split_first_chunk().ok_or_else(damaged)?;
+    let len = usize::try_from(i32::from_ne_bytes(*len)).map_err(|_| damaged())?;
+    if bytes.len() != len.div_ceil(8) {
+        return Err(damaged());
+    }
+    Ok(Vector::Bits { bytes, len })
+}
+
+/// A type of array elements that have a fixed size.
+trait Element {
+    const TYPE: pg_sys::Oid;
+}
+impl Element for f32 {
+    const TYPE: pg_sys::Oid = pg_sys::FLOAT4OID;
+}
+impl Element for f64 {
+    const TYPE: pg_sys::Oid = pg_sys::FLOAT8OID;
+}
+impl Element for i32 {
+    const TYPE: pg_sys::Oid = pg_sys::INT4OID;
+}
+impl Element for i64 {
+    const TYPE: pg_sys::Oid = pg_sys::INT8OID;
+}
+
+/// The elements of an array of a fixed-size type: one dimension, no NULLs.
+fn elements<'a, T: Element>(datum: Datum) -> Result<&'a [T]> {
+    let array = array(datum, T::TYPE)?;
+    // SAFETY: `array` checked shape and element type; the data are aligned and lie within the value.
+    unsafe {
+        let count = if (*array).ndim == 0 { 0 } else { *dims(array) as usize };
+        let start = data(array);
+        let room = varsize_any(array.cast()).saturating_sub(start.offset_from_unsigned(array.cast()));
+        if count > room / size_of::<T>() {
+            return Err(Error::new(Code::Binary, "not a valid array"));
+        }
+        Ok(std::slice::from_raw_parts(start.cast(), count))
+    }
+}
+
+unsafe fn dims(array: *const pg_sys::ArrayType) -> *const i32 {
+    // SAFETY: the dimensions follow the fixed part.
+    unsafe { array.add(1).cast() }
+}
+
+unsafe fn data(array: *const pg_sys::ArrayType) -> *const u8 {
+    // SAFETY: the data follow the dimensions, or the null bitmap where there is one.
+    unsafe {
+        let offset = match (*array).dataoffset {
+            0 => (size_of::<pg_sys::ArrayType>() + 8 * (*array).ndim as usize).next_multiple_of(8),
+            offset => offset as usize,
+        };
+        array.cast::<u8>().add(offset)
+    }
+}
+
+/// An array of these elements: one dimension, no NULLs.
+fn array(datum: Datum, element: pg_sys::Oid) -> Result<*const pg_sys::ArrayType> {
+    // SAFETY: the datum is an array; detoasting gives an aligned one with a four-byte header.
+    unsafe {
+        let array = detoasted(datum).cast::<pg_sys::ArrayType>();
+        if (*array).elemtype != element {
+            return Err(Error::new(Code::Binary, "not a valid array: its elements are of another type"));
+        }
+        if (*array).ndim > 1 {
+            return Err(Error::data(format!("expected an array of one dimension, not {}", (*array).ndim)));
+        }
+        if (*array).dataoffset != 0 && pg_sys::array_contains_nulls(array) {
+            return Err(Error::data("array must not contain nulls"));
+        }
+        Ok(array)
+    }
+}
+
+pub fn float4s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::FLOAT4ARRAYOID])).map(Vector::F32)
+}
+
+pub fn float8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::FLOAT8ARRAYOID])).map(Vector::F64)
+}
+
+pub fn int4s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::INT4ARRAYOID])).map(Vector::Ints)
+}
+
+pub fn int8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    elements(call.required(n, &[pg_sys::INT8ARRAYOID])).map(Vector::BigInts)
+}
+
+/// The elements of an array of a type that is stored with its length.
+fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
+    let array = array(datum, element)?;
+    let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+    // SAFETY: text and numeric are varlenas of alignment int; what is made lives in the row's memory.
+    unsafe {
+        pg_sys::deconstruct_array(array.cast_mut(), element, -1, false, b'i' as _, &mut items, &mut nulls, &mut count);
+        Ok(std::slice::from_raw_parts(items, count as usize))
+    }
+}
+
+/// Makes one value of each element, in the row's memory.
+fn mapped<'a, T>(items: &[Datum], make: impl Fn(Datum) -> T) -> &'a [T] {
+    // SAFETY: there is room for all; T is a plain number, aligned as palloc aligns.
+    unsafe {
+        let made = pg_sys::palloc(items.len().max(1) * size_of::<T>()).cast::<T>();
+        for (i, &item) in items.iter().enumerate() {
+            made.add(i).write(make(item));
+        }
+        std::slice::from_raw_parts(made, items.len())
+    }
+}
+
+/// The elements of a `text[]`, hashed.
+pub fn texts<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    text_set(call.required(n, &[pg_sys::TEXTARRAYOID]))
+}
+
+fn text_set<'a>(datum: Datum) -> Result<Vector<'a>> {
+    let items = varlenas(datum, pg_sys::TEXTOID)?;
+    Ok(Vector::Hashed(mapped(items, |item| text_element(text(item)))))
+}
+
+/// The elements of a `numeric[]`, which is what `ARRAY[0.1, 0.2]` is.
+pub fn numerics<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
+    let items = varlenas(call.required(n, &[pg_sys::NUMERICARRAYOID]), pg_sys::NUMERICOID)?;
+    // SAFETY: each is a numeric; beyond the range of doubles it becomes infinity, which is refused.
+    Ok(Vector::F64(mapped(items, |item| unsafe {
+        pgrx::direct_function_call::<f64>(pg_sys::numeric_float8_no_overflow, &[Some(item)]).unwrap_or(f64::NAN)
+    })))
+}
+
+/// A value of a type that is known by its number; none where vectors of that type are not read here.
+pub fn of_type<'a>(datum: Datum, type_: pg_sys::Oid) -> Option<Result<Vector<'a>>> {
+    Some(match type_ {
+        pg_sys::FLOAT4ARRAYOID => elements(datum).map(Vector::F32),
+        pg_sys::FLOAT8ARRAYOID => elements(datum).map(Vector::F64),
+        pg_sys::INT4ARRAYOID => elements(datum).map(Vector::Ints),
+        pg_sys::INT8ARRAYOID => elements(datum).map(Vector::BigInts),
+        pg_sys::TEXTARRAYOID => text_set(datum),
+        pg_sys::BITOID | pg_sys::VARBITOID => bit_string(datum),
+        pg_sys::BYTEAOID => Ok(Vector::Bytes(bytes(datum))),
+        pg_sys::TEXTOID => Ok(Vector::Text(text(datum))),
+        _ => return None,
+    })
+}
+
+/// Defines one SQL-callable function for each type a vector may have: `name_bit`, `name_real`, and so on.
+macro_rules! for_each_input {
+    ($body:ident -> $result:expr, $($read:ident => $name:ident),* $(,)?) => {
+        $($crate::boundary::call::pg_function!($name -> $result, |call| $body(call, $crate::vector::arrays::$read));)*
+    };
+}
+pub(crate) use for_each_input;

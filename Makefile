@@ -31,7 +31,7 @@ fuzz: ## the core under the address sanitizer, then fuzzed, a minute each target
 	@scripts/fuzz.sh
 
 papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
-	@cargo run --release --quiet --no-default-features --example papers
+	@cargo run --release --quiet -p lsbf-tools --bin papers
 
 bench: ## measure beside pgvector and print ratios, then bench-duplicates; N=, DIMS=, KIND=: see docs/benchmarks.md
 	@scripts/bench.sh
@@ -47,7 +47,7 @@ bench-duplicates: ## screen rows for near-duplicates in one pass beside pgvector
 	@scripts/bench-duplicates.sh
 
 scaling: ## measure how costs grow and write docs/scaling.md (a minute)
-	@cargo run --release --quiet --no-default-features --example bench scaling
+	@cargo run --release --quiet -p lsbf-tools --bin bench scaling
 
 quality: ## judge the filters that lsbf_design_for chooses by exact distances (some minutes); UPDATE=1 writes docs/quality.md
 	@scripts/quality.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures hashing and asking without a server: nanoseconds (benches/core.rs), and instructions a question, which do not
+# Measures hashing and asking without a server: nanoseconds (crates/tools/benches/core.rs), and instructions a question, which do not
 # depend on what else the machine does. Instructions are counted on the AVX2 path, the widest that valgrind knows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,7 +10,7 @@ rows=2000
 
 # instructions KIND ROWS: of a whole run
 instructions() {
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$TARGET/release/examples/bench" member "$1" "$2" 2>&1 |
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$TARGET/release/bench" member "$1" "$2" 2>&1 |
     sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 
@@ -24,10 +24,10 @@ each() {
 
 ensure_rust
 command -v valgrind >/dev/null || apt_install valgrind
-cargo bench --quiet --no-default-features --bench core "$@"
+cargo bench --quiet -p lsbf-tools --bench core "$@"
 
 say "counting instructions"
-cargo build --release --quiet --no-default-features --example bench
+cargo build --release --quiet -p lsbf-tools --bin bench
 distance=$(each distance)
 printf '%-44s %9s %9s\n' "one question, filter of 10,000 members" "count" "ratio"
 printf '%-44s %9s %9s\n' "exact l2 distance, 384 dimensions" "$distance" 1.00

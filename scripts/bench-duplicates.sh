@@ -36,7 +36,7 @@ SQL
 
 bench_install
 say "building the generator of rows"
-cargo build --release --quiet --no-default-features --example bench
+cargo build --release --quiet -p lsbf-tools --bin bench
 
 sentences=
 if ((dims == 384 && n <= 30000)) && [[ -f $data/sentences_384.f16.npy ]]; then sentences=$data/sentences_384.f16.npy; fi

@@ -52,7 +52,7 @@ SQL
 
 bench_install
 say "building the generator of rows"
-cargo build --release --quiet --no-default-features --example bench
+cargo build --release --quiet -p lsbf-tools --bin bench
 
 say "starting PostgreSQL $PG_MAJOR with pgvector and loading $n rows of $dims dimensions, $many random ones and filters of up to $members members"
 # Four times the large table, so that a scan of it stays in memory.

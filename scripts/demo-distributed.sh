@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The distributed demonstration: three private servers, a similarity join between them, and what crossed the wire with and
-# without a filter, counted by examples/wire.rs. Fails when the filter does not save a factor of 20, or when an answer lacks
+# without a filter, counted by crates/tools/src/bin/wire.rs. Fails when the filter does not save a factor of 20, or when an answer lacks
 # more than lsbf_fnr predicts.
 #   N=20000           songs at each of two sites, 2000 at least
 #   UPDATE=1          writes the table into docs/distributed.md
@@ -22,7 +22,7 @@ fi
 # wire_start: the wires to the sites, each at a socket of its own
 wire_start() {
   local site wires=() i
-  rustc --edition 2024 -O -o "$WORK/wire" examples/wire.rs
+  rustc --edition 2024 -O -o "$WORK/wire" crates/tools/src/bin/wire.rs
   for site in $sites; do
     mkdir "$WORK/wire-$site"
     wires+=("$site" "$WORK/wire-$site/.s.PGSQL.5432" "$(server_dir "$site")/.s.PGSQL.5432")

@@ -31,13 +31,13 @@ ensure_clang
 private_tree
 DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
 say "building what draws the plot"
-cargo build --release --quiet --no-default-features --example acceptance
+cargo build --release --quiet -p lsbf-tools --bin acceptance
 mkdir -p "$out"
 say "starting a private PostgreSQL $PG_MAJOR in $WORK"
 server_start demo
 server_psql demo -v glyphs="gzip -dc demo/glyphs.tsv.gz" -v curve="$out/acceptance.tsv" -v part="$PART" -f scripts/demo.sql 2>&1
 echo
-"$TARGET/release/examples/acceptance" "$out/acceptance.tsv" "$out/acceptance.svg"
+"$TARGET/release/acceptance" "$out/acceptance.tsv" "$out/acceptance.svg"
 write_png
 if [[ -n ${UPDATE:-} ]]; then
   mkdir -p docs/demo

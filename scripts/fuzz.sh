@@ -3,7 +3,7 @@
 #   SECONDS_EACH=60   how long each target runs
 #   TARGETS="image"   some of them: image vector parameters
 #   KEEP=1            adds what reached new code to fuzz/corpus, made small
-# An input that breaks a promise is left in fuzz/artifacts; give it a name in fuzz/regressions when it is mended.
+# An input that breaks a promise is left in fuzz/artifacts; give it a name in fuzz/regressions when it is fixed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -23,7 +23,7 @@ seeds() {
   for target in image vector parameters; do
     tar -xzf "fuzz/corpus/$target.tar.gz" -C "$WORK/$target"
   done
-  for file in tests/golden/*.txt; do
+  for file in crates/lsbf/tests/golden/*.txt; do
     base64 -d "$file" >"$WORK/image/$(basename "$file" .txt)"
   done
 }

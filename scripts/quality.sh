@@ -16,7 +16,7 @@ repeats=${REPEATS:-7}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/quality}
 # A directory of its own: in that of the extension each of the two builds would make cargo build the other one anew.
-program=$TARGET/judge/release/examples/quality
+program=$TARGET/judge/release/quality
 
 # real FILE: its path where it is there and has so many rows
 real() { if [[ -f $data/$1 ]] && ((n <= 30000)); then echo "$data/$1"; fi; }
@@ -81,7 +81,7 @@ write_figures() {
 
 bench_install
 say "building the judge"
-cargo build --release --quiet --no-default-features --example quality --target-dir "$TARGET/judge"
+cargo build --release --quiet -p lsbf-tools --bin quality --target-dir "$TARGET/judge"
 
 say "starting PostgreSQL $PG_MAJOR with pgvector"
 bench_start quality 1GB

@@ -28,4 +28,4 @@ rustc -Zsanitizer=address --target "$host" -o "$WORK/beyond" "$WORK/beyond.rs"
 grep -q heap-buffer-overflow "$WORK/log" || die "the address sanitizer does not notice a read beyond the end"
 
 say "unit tests of the core under the address sanitizer (a minute or two)"
-RUSTFLAGS=-Zsanitizer=address cargo test --no-default-features --lib --test format --target "$host" --target-dir "$TARGET/sanitize"
+RUSTFLAGS=-Zsanitizer=address cargo test -p lsbf --lib --test format --target "$host" --target-dir "$TARGET/sanitize"

@@ -23,7 +23,7 @@ CREATE TYPE lsbf (
     ALIGNMENT = double
 );
 
-COMMENT ON TYPE lsbf IS 'locality-sensitive Bloom filter: a set of vectors in a few bytes each, asked by distance';
+COMMENT ON TYPE lsbf IS 'locality-sensitive Bloom filter: a compact set of vectors, queried by distance';
 COMMENT ON FUNCTION lsbf_in(cstring) IS 'text input: base64';
 COMMENT ON FUNCTION lsbf_out(lsbf) IS 'text output: base64';
 COMMENT ON FUNCTION lsbf_recv(internal) IS 'binary input';
@@ -61,20 +61,20 @@ CREATE FUNCTION ilbf_new(
     AS 'MODULE_PATHNAME', 'ilbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text, text)
-    IS 'an empty distance-sensitive Bloom filter';
+    IS 'create an empty distance-sensitive Bloom filter';
 COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text, text, text, integer, integer, integer, real[], double precision)
-    IS 'an empty locality-sensitive Bloom filter';
+    IS 'create an empty locality-sensitive Bloom filter';
 COMMENT ON FUNCTION ilbf_new(integer, bigint, double precision, double precision, integer, bigint, text, double precision, bigint, integer, integer, integer, boolean, text)
-    IS 'an empty integer-granularity locality-sensitive Bloom filter';
+    IS 'create an empty integer-granularity locality-sensitive Bloom filter';
 
--- filters chosen for a purpose
+-- design: choosing parameters
 
 CREATE TYPE lsbf_choice AS (
     prototype lsbf, bytes_per_member double precision, fpr double precision, fnr double precision,
-    strangers double precision, cost double precision, family text, tables integer, hashes integer,
+    unrelated double precision, cost double precision, family text, tables integer, hashes integer,
     polytope integer, probes integer, votes integer, near double precision, far double precision, capacity bigint
 );
-COMMENT ON TYPE lsbf_choice IS 'an empty filter that was chosen for a purpose, with its size and predicted rates';
+COMMENT ON TYPE lsbf_choice IS 'an empty filter proposed by lsbf_design, with its size and predicted rates';
 
 CREATE FUNCTION lsbf_design(
     metric text, near double precision, capacity bigint, dims integer DEFAULT NULL,
@@ -93,15 +93,15 @@ CREATE FUNCTION lsbf_design_for(
     AS 'MODULE_PATHNAME', 'lsbf_design_for' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 8;
 
 COMMENT ON FUNCTION lsbf_design(text, double precision, bigint, integer, double precision, double precision, double precision, text, double precision, real[], text, bigint)
-    IS 'empty filters for a purpose, best first, with their size and predicted rates';
+    IS 'propose empty filters, best first, with their sizes and predicted rates';
 COMMENT ON FUNCTION lsbf_design_for(regclass, text, double precision, text, double precision, double precision, double precision, text, bigint, integer, text, bigint)
-    IS 'empty filters for a column of a table, chosen from a sample of its rows, best first, with their size and predicted rates';
+    IS 'propose empty filters for a table column, based on a sample of its rows, best first, with their sizes and predicted rates';
 
 CREATE FUNCTION lsbf_shingles(document text, n integer DEFAULT 5, unit text DEFAULT 'character') RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'lsbf_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION lsbf_shingles(text, integer, text) IS 'a document as a set: every run of n characters or words, hashed';
+COMMENT ON FUNCTION lsbf_shingles(text, integer, text) IS 'set of hashed shingles (runs of n characters or words) of a document';
 
--- questions
+-- queries
 
 CREATE FUNCTION approx_member_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'approx_member_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -127,16 +127,16 @@ CREATE FUNCTION approx_member(filter lsbf, vec text[], theta double precision DE
     AS 'MODULE_PATHNAME', 'approx_member_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
 CREATE FUNCTION approx_member(filter lsbf, vec text, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'approx_member_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT approx_member_support;
-COMMENT ON FUNCTION approx_member(lsbf, bit, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, bit varying, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, bytea, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, real[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, double precision[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, numeric[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, integer[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, bigint[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, text[], double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION approx_member(lsbf, text, double precision) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION approx_member(lsbf, bit, double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, bit varying, double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, bytea, double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, real[], double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, double precision[], double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, numeric[], double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, integer[], double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, bigint[], double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, text[], double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION approx_member(lsbf, text, double precision) IS 'is any member of the filter within theta * near of the vector? (approximate)';
 
 CREATE FUNCTION approx_votes(filter lsbf, vec bit, theta double precision DEFAULT 1) RETURNS integer
     AS 'MODULE_PATHNAME', 'approx_votes_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
@@ -158,16 +158,16 @@ CREATE FUNCTION approx_votes(filter lsbf, vec text[], theta double precision DEF
     AS 'MODULE_PATHNAME', 'approx_votes_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION approx_votes(filter lsbf, vec text, theta double precision DEFAULT 1) RETURNS integer
     AS 'MODULE_PATHNAME', 'approx_votes_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION approx_votes(lsbf, bit, double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, bit varying, double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, bytea, double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, real[], double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, double precision[], double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, numeric[], double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, integer[], double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, bigint[], double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, text[], double precision) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, text, double precision) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bit, double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bit varying, double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bytea, double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, real[], double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, double precision[], double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, numeric[], double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, integer[], double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bigint[], double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, text[], double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, text, double precision) IS 'number of votes that approx_member compares with its threshold';
 
 CREATE FUNCTION approx_distance(filter lsbf, vec bit) RETURNS double precision
     AS 'MODULE_PATHNAME', 'approx_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -189,16 +189,16 @@ CREATE FUNCTION approx_distance(filter lsbf, vec text[]) RETURNS double precisio
     AS 'MODULE_PATHNAME', 'approx_distance_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION approx_distance(filter lsbf, vec text) RETURNS double precision
     AS 'MODULE_PATHNAME', 'approx_distance_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION approx_distance(lsbf, bit) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, bit varying) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, bytea) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, real[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, double precision[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, numeric[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, integer[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, bigint[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, text[]) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION approx_distance(lsbf, text) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bit) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bit varying) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bytea) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, real[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, double precision[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, numeric[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, integer[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bigint[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, text[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, text) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
 
 -- building and merging
 
@@ -222,22 +222,22 @@ CREATE FUNCTION lsbf_add(filter lsbf, vec text[]) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lsbf_add(filter lsbf, vec text) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION lsbf_add(lsbf, bit) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, bit varying) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, bytea) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, real[]) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, double precision[]) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, numeric[]) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, integer[]) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, bigint[]) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, text[]) IS 'the filter with one more member';
-COMMENT ON FUNCTION lsbf_add(lsbf, text) IS 'the filter with one more member';
+COMMENT ON FUNCTION lsbf_add(lsbf, bit) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, bit varying) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, bytea) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, real[]) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, double precision[]) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, numeric[]) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, integer[]) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, bigint[]) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, text[]) IS 'add a vector to a filter';
+COMMENT ON FUNCTION lsbf_add(lsbf, text) IS 'add a vector to a filter';
 
 CREATE FUNCTION lsbf_union(lsbf, lsbf) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION lsbf_union(lsbf, lsbf) IS 'the filter of both sets';
+COMMENT ON FUNCTION lsbf_union(lsbf, lsbf) IS 'union of two filters';
 
--- what a filter says about itself
+-- inspection
 
 CREATE FUNCTION lsbf_info(
     filter lsbf, OUT kind text, OUT metric text, OUT family text, OUT dims integer, OUT capacity bigint,
@@ -270,15 +270,15 @@ CREATE FUNCTION lsbf_overlap(lsbf, lsbf) RETURNS double precision
 CREATE FUNCTION lsbf_cache(OUT kind text, OUT entries bigint, OUT bytes bigint) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'lsbf_cache' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
 
-COMMENT ON FUNCTION lsbf_cache() IS 'memory that this session keeps for stored filters and for hash functions';
-COMMENT ON FUNCTION lsbf_info(lsbf) IS 'kind, metric, parameters, members, fill, size and predicted rates';
-COMMENT ON FUNCTION lsbf_kind(lsbf) IS 'dsbf, lsbf or ilbf';
+COMMENT ON FUNCTION lsbf_cache() IS 'memory used by this session to cache stored filters and hash functions';
+COMMENT ON FUNCTION lsbf_info(lsbf) IS 'kind, metric, parameters, members, fill, size and predicted rates of a filter';
+COMMENT ON FUNCTION lsbf_kind(lsbf) IS 'kind of a filter: dsbf, lsbf or ilbf';
 COMMENT ON FUNCTION lsbf_members(lsbf) IS 'estimated number of distinct members (standard error 3.3 %)';
-COMMENT ON FUNCTION lsbf_fpr(lsbf, double precision) IS 'predicted share of vectors at distance far from all members that pass';
-COMMENT ON FUNCTION lsbf_fnr(lsbf, double precision, double precision) IS 'predicted share of vectors at this distance from a member that do not pass';
-COMMENT ON FUNCTION lsbf_curve(lsbf, double precision, double precision, integer) IS 'predicted share of vectors that pass, against the distance of the nearest member';
-COMMENT ON FUNCTION lsbf_explain(lsbf) IS 'what a filter can and cannot answer, in plain words';
-COMMENT ON FUNCTION lsbf_overlap(lsbf, lsbf) IS 'estimated share of members two filters have in common';
+COMMENT ON FUNCTION lsbf_fpr(lsbf, double precision) IS 'predicted false positive rate, at distance theta * far from the nearest member';
+COMMENT ON FUNCTION lsbf_fnr(lsbf, double precision, double precision) IS 'predicted false negative rate, at the given distance from a member';
+COMMENT ON FUNCTION lsbf_curve(lsbf, double precision, double precision, integer) IS 'predicted share of vectors that pass, by distance to the nearest member';
+COMMENT ON FUNCTION lsbf_explain(lsbf) IS 'summary, in plain English, of what a filter can and cannot answer';
+COMMENT ON FUNCTION lsbf_overlap(lsbf, lsbf) IS 'estimated share of the members of two filters that are in both';
 
 -- aggregates
 
@@ -343,21 +343,21 @@ CREATE AGGREGATE lsbf_agg(vec text[], prototype lsbf) (
 CREATE AGGREGATE lsbf_agg(vec text, prototype lsbf) (
     SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
 
 CREATE AGGREGATE lsbf_union_agg(lsbf) (
     SFUNC = lsbf_union, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE lsbf_union_agg(lsbf) IS 'the union of all filters';
+COMMENT ON AGGREGATE lsbf_union_agg(lsbf) IS 'union of all input filters';
 
 -- window functions
 
@@ -381,16 +381,16 @@ CREATE FUNCTION lsbf_seen(vec text[], prototype lsbf, theta double precision DEF
     AS 'MODULE_PATHNAME', 'lsbf_seen_texts' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION lsbf_seen(vec text, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_seen_text' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION lsbf_seen(bit, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(bit varying, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(bytea, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(real[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(double precision[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(numeric[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(integer[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(bigint[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(text[], lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_seen(text, lsbf, double precision) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_seen(bit, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(bit varying, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(bytea, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(real[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(double precision[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(numeric[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(integer[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(bigint[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(text[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(text, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
 
 CREATE FUNCTION lsbf_first(vec bit, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_first_bit' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
@@ -412,16 +412,16 @@ CREATE FUNCTION lsbf_first(vec text[], prototype lsbf, theta double precision DE
     AS 'MODULE_PATHNAME', 'lsbf_first_texts' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION lsbf_first(vec text, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_first_text' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION lsbf_first(bit, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(bit varying, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(bytea, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(real[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(double precision[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(numeric[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(integer[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(bigint[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(text[], lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION lsbf_first(text, lsbf, double precision) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION lsbf_first(bit, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(bit varying, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(bytea, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(real[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(double precision[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(numeric[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(integer[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(bigint[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(text[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(text, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
 
 -- casts
 
@@ -429,8 +429,8 @@ CREATE FUNCTION lsbf_to_bytea(lsbf) RETURNS bytea
     AS 'MODULE_PATHNAME', 'lsbf_to_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION lsbf_from_bytea(bytea) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION lsbf_to_bytea(lsbf) IS 'the bytes of a filter';
-COMMENT ON FUNCTION lsbf_from_bytea(bytea) IS 'a filter from its bytes, checked';
+COMMENT ON FUNCTION lsbf_to_bytea(lsbf) IS 'convert filter to bytea';
+COMMENT ON FUNCTION lsbf_from_bytea(bytea) IS 'convert bytea to filter, after validating it';
 
 CREATE CAST (lsbf AS bytea) WITH FUNCTION lsbf_to_bytea(lsbf);
 CREATE CAST (bytea AS lsbf) WITH FUNCTION lsbf_from_bytea(bytea);
@@ -459,11 +459,11 @@ COMMENT ON FUNCTION lsbf_lt(lsbf, lsbf) IS 'implementation of <';
 COMMENT ON FUNCTION lsbf_le(lsbf, lsbf) IS 'implementation of <=';
 COMMENT ON FUNCTION lsbf_gt(lsbf, lsbf) IS 'implementation of >';
 COMMENT ON FUNCTION lsbf_ge(lsbf, lsbf) IS 'implementation of >=';
-COMMENT ON FUNCTION lsbf_cmp(lsbf, lsbf) IS 'order for sorting';
+COMMENT ON FUNCTION lsbf_cmp(lsbf, lsbf) IS 'less-equal-greater';
 CREATE FUNCTION lsbf_hash_extended(lsbf, bigint) RETURNS bigint
     AS 'MODULE_PATHNAME', 'lsbf_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION lsbf_hash_extended(lsbf, bigint) IS 'hash for partitioning';
-COMMENT ON FUNCTION lsbf_hash(lsbf) IS 'hash for grouping and hash joins';
+COMMENT ON FUNCTION lsbf_hash_extended(lsbf, bigint) IS '64-bit hash with a seed';
+COMMENT ON FUNCTION lsbf_hash(lsbf) IS 'hash';
 
 CREATE OPERATOR = (
     LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_eq, COMMUTATOR = =, NEGATOR = <>,
@@ -492,13 +492,13 @@ CREATE OPERATOR >= (
 CREATE OPERATOR | (
     LEFTARG = lsbf, RIGHTARG = lsbf, FUNCTION = lsbf_union, COMMUTATOR = |
 );
-COMMENT ON OPERATOR = (lsbf, lsbf) IS 'same filter: same parameters, same bits';
-COMMENT ON OPERATOR <> (lsbf, lsbf) IS 'different filters';
-COMMENT ON OPERATOR < (lsbf, lsbf) IS 'by bytes, for sorting only';
-COMMENT ON OPERATOR <= (lsbf, lsbf) IS 'by bytes, for sorting only';
-COMMENT ON OPERATOR > (lsbf, lsbf) IS 'by bytes, for sorting only';
-COMMENT ON OPERATOR >= (lsbf, lsbf) IS 'by bytes, for sorting only';
-COMMENT ON OPERATOR | (lsbf, lsbf) IS 'the filter of both sets';
+COMMENT ON OPERATOR = (lsbf, lsbf) IS 'equal: same parameters, same bits';
+COMMENT ON OPERATOR <> (lsbf, lsbf) IS 'not equal';
+COMMENT ON OPERATOR < (lsbf, lsbf) IS 'less than, in byte order';
+COMMENT ON OPERATOR <= (lsbf, lsbf) IS 'less than or equal, in byte order';
+COMMENT ON OPERATOR > (lsbf, lsbf) IS 'greater than, in byte order';
+COMMENT ON OPERATOR >= (lsbf, lsbf) IS 'greater than or equal, in byte order';
+COMMENT ON OPERATOR | (lsbf, lsbf) IS 'union';
 
 CREATE OPERATOR CLASS lsbf_hash_ops DEFAULT FOR TYPE lsbf USING hash AS
     OPERATOR 1 =,
@@ -513,4 +513,4 @@ CREATE OPERATOR CLASS lsbf_ops DEFAULT FOR TYPE lsbf USING btree AS
     OPERATOR 4 >=,
     OPERATOR 5 >,
     FUNCTION 1 lsbf_cmp(lsbf, lsbf);
-COMMENT ON OPERATOR CLASS lsbf_ops USING btree IS 'order of filters by their bytes, for DISTINCT and sorting';
+COMMENT ON OPERATOR CLASS lsbf_ops USING btree IS 'byte order of filters, for sorting and DISTINCT';

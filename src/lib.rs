@@ -9,6 +9,7 @@ pub mod aggregate;
 pub mod boundary;
 pub mod cache;
 pub mod design;
+mod hooks;
 pub mod query;
 #[cfg(feature = "pg_test")]
 mod tests;
@@ -24,6 +25,7 @@ pgrx::extension_sql_file!("../sql/pg_lsbf.sql", name = "pg_lsbf", bootstrap);
 pub extern "C-unwind" fn _PG_init() {
     lsbf::interrupt::set(boundary::guard::check_for_interrupts);
     cache::init();
+    hooks::init();
 }
 
 /// What `cargo pgrx test` expects at the root of an extension.

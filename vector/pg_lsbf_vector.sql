@@ -1,7 +1,7 @@
--- pg_lsbf_vector: the functions of pg_lsbf for the types of pgvector, read in place.
+-- pg_lsbf_vector: the functions of pg_lsbf for pgvector's types, which are read without conversion to arrays.
 \echo Use "CREATE EXTENSION pg_lsbf_vector" to load this file. \quit
 
--- Before version 0.7, pgvector has neither halfvec nor sparsevec.
+-- pgvector has halfvec and sparsevec since version 0.7.
 DO $do$
 BEGIN
     PERFORM FROM pg_catalog.pg_extension
@@ -14,9 +14,9 @@ BEGIN
 END
 $do$;
 
--- This script runs as a superuser among objects that others may have made. Nothing is looked up on the search_path: names are
--- qualified with the schemas of pg_lsbf (%1$I below), pgvector (%2$I) and this extension (%3$I). What PostgreSQL has for that
--- itself begins with version 16, and refuses some names of schemas.
+-- This script runs as a superuser in a database where other users may have created objects, so it never relies on search_path:
+-- every name is qualified with the schema of pg_lsbf (%1$I below), pgvector (%2$I) or this extension (%3$I). PostgreSQL's own
+-- @extschema:name@ exists only since version 16, and rejects schema names with quotes, backslashes or dollar signs.
 DO $do$
 DECLARE
     script pg_catalog.text := $script$
@@ -28,9 +28,9 @@ CREATE FUNCTION %3$I.approx_member(filter %1$I.lsbf, vec %2$I.halfvec, theta pg_
     AS 'MODULE_PATHNAME', 'approx_member_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT %1$I.approx_member_support;
 CREATE FUNCTION %3$I.approx_member(filter %1$I.lsbf, vec %2$I.sparsevec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'approx_member_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50 SUPPORT %1$I.approx_member_support;
-COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
-COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'is anything in the filter close to this? theta multiplies the distance the filter was built for';
+COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'is any member of the filter within theta * near of the vector? (approximate)';
+COMMENT ON FUNCTION %3$I.approx_member(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'is any member of the filter within theta * near of the vector? (approximate)';
 
 CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.vector, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.int4
     AS 'MODULE_PATHNAME', 'approx_votes_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
@@ -38,9 +38,9 @@ CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.halfvec, theta pg_c
     AS 'MODULE_PATHNAME', 'approx_votes_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.sparsevec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.int4
     AS 'MODULE_PATHNAME', 'approx_votes_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'the number that approx_member compares with its threshold';
-COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'the number that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold';
 
 CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.vector) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -48,9 +48,9 @@ CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.halfvec) RETURNS
     AS 'MODULE_PATHNAME', 'approx_distance_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.vector) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.halfvec) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
-COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.sparsevec) IS 'estimated distance to the nearest member (ilbf); NULL when nothing is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.vector) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.halfvec) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.sparsevec) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
 
 -- building
 
@@ -60,9 +60,9 @@ CREATE FUNCTION %3$I.lsbf_add(filter %1$I.lsbf, vec %2$I.halfvec) RETURNS %1$I.l
     AS 'MODULE_PATHNAME', 'lsbf_add_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION %3$I.lsbf_add(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS %1$I.lsbf
     AS 'MODULE_PATHNAME', 'lsbf_add_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.vector) IS 'the filter with one more member';
-COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.halfvec) IS 'the filter with one more member';
-COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.sparsevec) IS 'the filter with one more member';
+COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.vector) IS 'add a vector to a filter';
+COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.halfvec) IS 'add a vector to a filter';
+COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.sparsevec) IS 'add a vector to a filter';
 
 -- aggregates
 
@@ -85,9 +85,9 @@ CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.halfvec, prototype %1$I.lsbf) (
 CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.sparsevec, prototype %1$I.lsbf) (
     SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'a filter of all vectors, built as the prototype says';
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'a filter of all vectors, built as the prototype says';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
 
 -- window functions
 
@@ -97,9 +97,9 @@ CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.halfvec, prototype %1$I.lsbf, theta pg_c
     AS 'MODULE_PATHNAME', 'lsbf_seen_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.sparsevec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_seen_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'does anything close to this come earlier in the partition? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
 
 CREATE FUNCTION %3$I.lsbf_first(vec %2$I.vector, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_vector' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
@@ -107,9 +107,9 @@ CREATE FUNCTION %3$I.lsbf_first(vec %2$I.halfvec, prototype %1$I.lsbf, theta pg_
     AS 'MODULE_PATHNAME', 'lsbf_first_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION %3$I.lsbf_first(vec %2$I.sparsevec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
-COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is this the first of its kind in the partition, with nothing kept earlier close to it? theta multiplies the distance the prototype was made for';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
 $script$;
 BEGIN
     SELECT pg_catalog.format(script, b.nspname, v.nspname, h.nspname) INTO script
@@ -126,8 +126,8 @@ BEGIN
 END
 $do$;
 
--- Whoever owns an extension can move it and add objects to it, even while this runs. So what the new functions refer to is
--- checked by what cannot be forged: types and functions whose code is in C are made by superusers only.
+-- The owner of an extension can move it or add objects to it, even while this script runs. So check what the new functions
+-- refer to by a property that cannot be forged: only superusers can create base types and functions in C.
 DO $do$
 DECLARE
     wrong pg_catalog.text;

@@ -25,7 +25,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     });
     // Some are left as they are: what is refused is tested too.
     if way != 3 {
-        new = mutate::mended(&new, max_size).unwrap_or(new);
+        new = mutate::repaired(&new, max_size).unwrap_or(new);
     }
     data[..new.len()].copy_from_slice(&new);
     new.len()

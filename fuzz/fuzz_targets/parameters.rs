@@ -54,6 +54,6 @@ fuzz_target!(|data: &[u8]| {
     let Ok((params, dims)) = made else { return };
     params.validate().expect("what is chosen is valid");
     let filter = Owned::new(&params, dims);
-    accept(header::payload(&filter.image)).expect("a new filter is let in");
+    accept(format::payload(&filter.image)).expect("a new filter is let in");
     hold(&filter.image, u64::from(flags));
 });

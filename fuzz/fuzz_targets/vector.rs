@@ -1,12 +1,13 @@
-//! Vectors of every type, and as text, given to filters of every kind: refused with a reason, or found once added.
+//! Vectors of every type, and as text, given to filters of every kind: rejected with an error, or found once added.
 #![no_main]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
 use lsbf::filter::format::{self, View};
-use lsbf::filter::{Engine, Facts, Owned};
+use lsbf::filter::{Engine, Owned};
 use lsbf::params::Kind;
+use lsbf::rates::Facts;
 use pg_lsbf_fuzz::guard::within;
 use pg_lsbf_fuzz::promises::{THEORY_BYTES, accept, with_reason};
 use pg_lsbf_fuzz::vectors::Value;
@@ -19,7 +20,7 @@ struct Golden {
 
 /// The golden files, in the order of their names.
 fn golden() -> Vec<Golden> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/lsbf/tests/golden");
     let mut paths: Vec<_> = std::fs::read_dir(folder).expect(folder).map(|file| file.unwrap().path()).collect();
     paths.sort();
     let read = |path| {
@@ -49,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
         // Tables made once, memory for a row, which grows with the vector; other thetas may take an experiment.
         let theory = if engine.params.kind == Kind::Probing && theta % 10 != 0 { THEORY_BYTES } else { 0 };
         let limit = (4 << 20) + 256 * stretched.len() + theory;
-        within(limit, "a question", || check(engine, image, &value, *theta));
+        within(limit, "a query", || check(engine, image, &value, *theta));
     });
 });
 
@@ -61,22 +62,22 @@ fn stretched_to(type_: u8) -> usize {
 fn check(engine: &mut Engine, image: &[u64], value: &Value, theta: u8) {
     let vector = value.view();
     let theta = [1.0, 0.5, 2.0, 8.0, 0.0, -1.0, f64::NAN, f64::INFINITY, 1e4, 1e-300][usize::from(theta) % 10];
-    let votes = engine.votes(image, &vector, theta).map_err(with_reason);
-    let found = engine.member(image, &vector, theta).map_err(with_reason);
-    // A question may be decided before the table whose sums are too large.
+    let votes = engine.votes(&View::valid(image).queried(), &vector, theta).map_err(with_reason);
+    let found = engine.contains(&View::valid(image).queried(), &vector, theta).map_err(with_reason);
+    // A query may be decided before the table whose sums are too large.
     let is_early = engine.params.kind == Kind::Probing && found.is_ok();
     assert!(votes.is_ok() == found.is_ok() || is_early, "{votes:?} but {found:?}");
     let mut grown = Owned { image: image.to_vec() };
     if let Err(error) = grown.add(engine, &vector) {
-        assert!(votes.is_err(), "can be asked but not added: {error}");
-        assert!(grown.image == image, "refused, but changed");
+        assert!(votes.is_err(), "can be queried but not added: {error}");
+        assert!(grown.image == image, "rejected, but changed");
         return;
     }
-    accept(header::payload(&grown.image)).expect("a filter with one more member is let in");
+    accept(format::payload(&grown.image)).expect("a filter with one more member is valid");
     let thetas: &[f64] = if engine.params.kind == Kind::Probing { &[1.0] } else { &[1.0, 2.0, 4.0] };
     for &theta in thetas {
         assert!(
-            engine.contains_in(&grown.view(), &vector, theta).unwrap(),
+            engine.contains(&grown.view().queried(), &vector, theta).unwrap(),
             "a member is always found, at {theta}: {value:?}"
         );
     }

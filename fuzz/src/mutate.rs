@@ -2,7 +2,7 @@
 
 use crate::promises::as_image;
 use lsbf::filter::format::{self, Bits, Header, RESERVED, View};
-use lsbf::filter::sparse::{self, Content, Front, Growing, Sparse};
+use lsbf::filter::list::{self, Content, Front, Growing, Sparse};
 use lsbf::filter::{Counters, count, ilbf, sketch};
 use lsbf::hash::rng::Stream;
 use lsbf::params::{Family, Kind, Metric, Params};
@@ -86,10 +86,10 @@ pub fn change(p: &mut Params, stream: &mut Stream) {
 pub fn with_changed_parameter(payload: &[u8], stream: &mut Stream) -> Option<Vec<u8>> {
     let bytes = [&[0; RESERVED], payload].concat();
     let header = Header::read(&bytes).ok()?;
-    let mut params = header::decode_params(header.params(&bytes).ok()?).ok()?;
+    let mut params = format::decode_params(header.params(&bytes).ok()?).ok()?;
     change(&mut params, stream);
-    let stored = header::encode_params(&params);
-    let mut changed = bytes[..header::FIXED].to_vec();
+    let stored = format::encode_params(&params);
+    let mut changed = bytes[..format::FIXED].to_vec();
     changed[12..16].copy_from_slice(&(stored.len() as u32).to_le_bytes());
     changed.extend(stored);
     changed.resize(changed.len().next_multiple_of(8), 0);
@@ -98,14 +98,14 @@ pub fn with_changed_parameter(payload: &[u8], stream: &mut Stream) -> Option<Vec
 }
 
 /// A value whose length and counters fit what it holds.
-pub fn mended(payload: &[u8], most: usize) -> Option<Vec<u8>> {
+pub fn repaired(payload: &[u8], most: usize) -> Option<Vec<u8>> {
     let bytes = [&[0; RESERVED], payload].concat();
     let header = Header::read(&bytes).ok()?;
-    let params = header::decode_params(header.params(&bytes).ok()?).ok()?;
+    let params = format::decode_params(header.params(&bytes).ok()?).ok()?;
     if header.is_sparse {
-        return mended_list(&bytes, &header, &params, most);
+        return repaired_list(&bytes, &header, &params, most);
     }
-    let words = header::image_words(&params, header.params_len, header.dims, header.has_body);
+    let words = format::image_words(&params, header.params_len, header.dims, header.has_body);
     if words * 8 - RESERVED > most || header.has_centre != (params.centre() != 0) {
         return None;
     }
@@ -113,12 +113,12 @@ pub fn mended(payload: &[u8], most: usize) -> Option<Vec<u8>> {
     image.resize(words, 0);
     let Bits::Words(body) = View::new(&image).ok()?.body() else { return None };
     let (ones, squares) = (count::ones(body), ilbf::squares(&params, body));
-    header::set_counters(&mut image, ones, squares);
-    Some(header::payload(&image).to_vec())
+    format::set_counters(&mut image, ones, squares);
+    Some(format::payload(&image).to_vec())
 }
 
 /// The same for few members: their bits and registers in order, each once, and none that does not exist.
-fn mended_list(bytes: &[u8], header: &Header, params: &Params, most: usize) -> Option<Vec<u8>> {
+fn repaired_list(bytes: &[u8], header: &Header, params: &Params, most: usize) -> Option<Vec<u8>> {
     let mut ranks = [0u8; sketch::WORDS * 8];
     for entry in bytes.get(header.words() * 8..)?.as_chunks().0.iter().take(header.registers as usize) {
         let entry = u16::from_le_bytes(*entry);
@@ -136,16 +136,16 @@ fn mended_list(bytes: &[u8], header: &Header, params: &Params, most: usize) -> O
     let mut body = Growing { list: Sparse::new(&[], 0), new: Vec::new() };
     let mut counters = Counters::default();
     for &at in &new {
-        let more = sparse::set(params, at, &mut body);
+        let more = list::set(params, at, &mut body);
         counters = Counters { ones: counters.ones + more.ones, squares: counters.squares + more.squares };
     }
     if header.has_centre
         || new.is_empty()
-        || header::image_words(params, header.params_len, header.dims, true) * 8 > most
+        || format::image_words(params, header.params_len, header.dims, true) * 8 > most
     {
         return None;
     }
     let front = Front { stored: header.params(bytes).ok()?, dims: header.dims, centre: &[] };
     let content = Content { counters, sketch: words.try_into().ok()?, list: body.list, new: &new };
-    Some(header::payload(&content.write(params, front, |words| vec![0; words])).to_vec())
+    Some(format::payload(&content.write(params, front, |words| vec![0; words])).to_vec())
 }

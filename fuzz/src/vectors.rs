@@ -2,7 +2,7 @@
 
 use lsbf::hash::rng::Stream;
 use lsbf::params::{Family, Params};
-use lsbf::vector::Vector;
+use lsbf::vector::{Vector, f16};
 
 /// A vector that owns its elements.
 #[derive(Debug, Clone)]
@@ -10,7 +10,7 @@ pub enum Value {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Dense(Vec<f32>),
-    F16(Vec<u16>),
+    F16(Vec<f16>),
     Sparse(usize, Vec<i32>, Vec<f32>),
     Bits(Vec<u8>, usize),
     Bytes(Vec<u8>),
@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// Bytes read as a type. PostgreSQL vouches for some things, which are made to hold here too: a bit string ends with
+    /// Bytes read as a type. PostgreSQL guarantees some properties, which hold here too: a bit string ends with
     /// zeros, and a sparse vector has ascending indices below its dimensions.
     pub fn read(type_: u8, dims: usize, bytes: &[u8]) -> Value {
         fn numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
@@ -47,7 +47,7 @@ impl Value {
             0 => Value::F32(numbers(bytes, f32::from_le_bytes)),
             1 => Value::F64(numbers(bytes, f64::from_le_bytes)),
             2 => Value::Dense(numbers(bytes, f32::from_le_bytes)),
-            3 => Value::F16(numbers(bytes, u16::from_le_bytes)),
+            3 => Value::F16(numbers(bytes, f16::from_le_bytes)),
             4 => {
                 let values: Vec<f32> = numbers(bytes, f32::from_le_bytes);
                 let count = values.len().min(dims);

@@ -22,11 +22,11 @@ bench_start() {
   server_psql "$1" -c "CREATE EXTENSION vector" -c "CREATE EXTENSION pg_lsbf" -c "CREATE EXTENSION pg_lsbf_vector"
 }
 
-# bench_load SERVER TABLE ARGUMENTS...: rows made by examples/bench
+# bench_load SERVER TABLE ARGUMENTS...: rows made by the bench tool
 bench_load() {
   local server=$1 table=$2
   shift 2
-  "$TARGET/release/examples/bench" "$@" | server_psql "$server" -c "COPY $table FROM STDIN BINARY"
+  "$TARGET/release/bench" "$@" | server_psql "$server" -c "COPY $table FROM STDIN BINARY"
 }
 
 # bench_buffers MB PART: so much, as far as one part in PART of the machine allows

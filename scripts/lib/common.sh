@@ -35,7 +35,7 @@ as_root() {
 }
 
 extension_version() {
-  sed -n '/^\[package\]/,/^\[/s/^version *= *"\(.*\)"/\1/p' "$ROOT/Cargo.toml"
+  sed -n '/^\[workspace.package\]/,/^\[/s/^version *= *"\(.*\)"/\1/p' "$ROOT/Cargo.toml"
 }
 
 pgrx_version() {

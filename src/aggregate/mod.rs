@@ -2,9 +2,10 @@
 //! What a change means is the core's: [`lsbf::filter::change`].
 
 use crate::boundary::call::{Call, pg_function};
+use crate::boundary::image::{self, Palloc};
 use crate::boundary::signature;
-use crate::cache::{engines, stored};
-use crate::types::image::{self, Palloc};
+use crate::boundary::toast::truncated;
+use crate::cache::{engines, filters};
 use crate::vector::arrays::{Read, for_each_input, prefetch};
 use lsbf::error::{Error, Result};
 use lsbf::filter::Engine;
@@ -41,8 +42,7 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     }
     let vector = read(call, 1)?;
     prefetch(&vector);
-    let prototype = call.filter(2).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
-    let prototype = stored::whole(prototype)?;
+    let prototype = filters::whole(call.filter(2).ok_or_else(Error::no_prototype)?)?;
     let Some(state) = call.filter(0) else { return first_state(&prototype, &vector) };
     let Some(image) = image::state(call, state) else {
         return with_member(&image::read(state)?, &vector);
@@ -77,11 +77,6 @@ for_each_input!(lsbf_agg_step -> signature::LSBF,
     vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 
-pub const MAKE_ONE: &str = "Make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.";
-
-/// What to do where prototypes differ.
-pub const SAME_ONE: &str = "Give it as a subquery, (SELECT prototype FROM ...), which is evaluated once.";
-
 /// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
 /// comparing all bits is for the first row of a group, not for every one.
 const CHECKED: usize = 64;
@@ -98,16 +93,13 @@ fn check_prototype(state: &View, prototype: &View) -> Result<()> {
     if alike && (!theirs.has_body || contained(state, prototype)?) {
         return Ok(());
     }
-    let detail = change::check_alike(state, prototype);
-    let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
-    Err(Error::parameter(format!("the prototype must be the same for all rows of a group: {detail}"))
-        .with_hint(SAME_ONE))
+    Err(Error::prototypes_differ("group", change::check_alike(state, prototype).err()))
 }
 
 /// Whether a state has all the bits of a prototype. Header and member sketch stand for the prototype's content.
 fn contained(state: &View, prototype: &View) -> Result<bool> {
     let start = format::payload(prototype.words).get(..prototype.header.body_start() * 8 - format::RESERVED);
-    let start = start.ok_or_else(stored::damaged)?;
+    let start = start.ok_or_else(truncated)?;
     let key = (state.words.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
     let slot = (key.0 / 64) % CHECKED;
     let mut checked = CONTAINED.get();

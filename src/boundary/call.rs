@@ -90,7 +90,7 @@ impl Call<'_> {
     }
 
     pub fn text(&self, n: usize) -> Option<&str> {
-        self.arg(n, &[pg_sys::TEXTOID]).map(crate::vector::arrays::text)
+        self.arg(n, &[pg_sys::TEXTOID]).map(crate::boundary::varlena::text)
     }
 
     /// Returns NULL.

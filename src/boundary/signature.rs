@@ -174,7 +174,7 @@ unsafe fn type_read_by(input: Oid) -> Oid {
         let column = |number: u32| {
             let mut is_null = true;
             let value = pg_sys::SysCacheGetAttr(cache, row, number as i16, &mut is_null);
-            if is_null { Vec::new() } else { crate::vector::arrays::bytes(value).to_vec() }
+            if is_null { Vec::new() } else { crate::boundary::varlena::bytes(value).to_vec() }
         };
         let (symbol, library) = (column(pg_sys::Anum_pg_proc_prosrc), column(pg_sys::Anum_pg_proc_probin));
         let language = (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_proc>()).prolang;

@@ -1,6 +1,6 @@
 //! Engines kept by the backend: a filter's functions are expanded once, whatever calls them.
 
-use super::stored;
+use super::filters;
 use crate::cache;
 use lsbf::error::{Code, Error, Result};
 use lsbf::filter::Engine;
@@ -118,7 +118,7 @@ fn expand(kept: &mut Kept, front: &View, dims: u32) -> Result<Engine> {
     let params = format::decode_params(front.stored())?;
     let room = cache::limit().saturating_sub(Engine::expected_bytes(&params, dims));
     kept.shrink(room);
-    stored::shrink(room.saturating_sub(held()));
+    filters::shrink(room.saturating_sub(held()));
     let engine = Engine::centred(params, dims, front.centre()?)?;
     MADE.set(MADE.get() + 1);
     // What was dropped, and what expanding took besides.

@@ -3,7 +3,7 @@
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::context::Context;
 use crate::boundary::{guard, signature};
-use crate::cache::stored;
+use crate::cache::filters;
 use lsbf::error::Result;
 use lsbf::params::check_theta;
 use lsbf::rates::cost::query_cost;
@@ -37,7 +37,7 @@ unsafe fn constant(expression: *mut Node, is_type: impl FnOnce(pg_sys::Oid) -> b
 
 /// What is known of a filter from the bytes before its bits.
 fn facts(filter: Datum) -> Option<Facts> {
-    let (front, words) = stored::front(filter).ok()?;
+    let (front, words) = filters::front(filter).ok()?;
     Facts::estimated(&front, words).ok()
 }
 

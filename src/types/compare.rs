@@ -3,7 +3,7 @@
 
 use crate::boundary::call::{Call, boolean, pg_function};
 use crate::boundary::guard::check_for_interrupts;
-use crate::cache::stored::Bytes;
+use crate::boundary::toast::Bytes;
 use lsbf::error::Result;
 use lsbf::filter::format::FRONT;
 use pgrx::pg_sys::{self, Datum};

@@ -4,7 +4,8 @@ use crate::boundary::call::{self, Call, float8, int8, pg_function};
 use crate::boundary::guard::check_for_interrupts;
 use crate::boundary::rows::{Rows, row};
 use crate::boundary::signature;
-use crate::cache::stored;
+use crate::boundary::toast::truncated;
+use crate::cache::filters;
 use lsbf::error::{Error, Result};
 use lsbf::filter::change::check_alike;
 use lsbf::filter::format;
@@ -17,12 +18,12 @@ use pgrx::pg_sys::{self, Datum, Oid};
 /// What is known of a filter; its bits are read only if the header is insufficient.
 fn facts(call: &Call, n: usize) -> Result<Facts> {
     let datum = call.required_filter(n);
-    let (front, words) = stored::front(datum)?;
+    let (front, words) = filters::front(datum)?;
     Facts::of_front(&front, words, |params| {
-        let whole = stored::whole(datum)?;
+        let whole = filters::whole(datum)?;
         match whole.words.len() == whole.header.image_words(params) {
             true => Ok(whole.verify_ones(params)),
-            false => Err(stored::damaged()),
+            false => Err(truncated()),
         }
     })
 }
@@ -35,11 +36,11 @@ fn theta(call: &Call, n: usize, facts: &Facts) -> Result<f64> {
 }
 
 pg_function!(lsbf_kind -> pg_sys::TEXTOID, |call| {
-    let (front, _) = stored::front(call.required_filter(0))?;
+    let (front, _) = filters::front(call.required_filter(0))?;
     Ok(call::text(format::decode_params(front.stored())?.kind.name()))
 });
 pg_function!(lsbf_members -> pg_sys::INT8OID, |call| {
-    let (front, _) = stored::front(call.required_filter(0))?;
+    let (front, _) = filters::front(call.required_filter(0))?;
     Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()?) } else { 0 }))
 });
 pg_function!(lsbf_fpr -> pg_sys::FLOAT8OID, |call| {
@@ -86,7 +87,7 @@ pg_function!(lsbf_curve -> signature::ROW, curve);
 
 // From the member sketches: the bits would count near members of two filters as common ones.
 pg_function!(lsbf_overlap -> pg_sys::FLOAT8OID, |call| {
-    let ((a, _), (b, _)) = (stored::front(call.required_filter(0))?, stored::front(call.required_filter(1))?);
+    let ((a, _), (b, _)) = (filters::front(call.required_filter(0))?, filters::front(call.required_filter(1))?);
     check_alike(&a, &b)?;
     if !a.header.has_body || !b.header.has_body {
         return Ok(float8(0.0));

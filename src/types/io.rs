@@ -2,8 +2,8 @@
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::guard::check_for_interrupts;
+use crate::boundary::image;
 use crate::boundary::signature;
-use crate::types::image;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, DecodeSliceError};

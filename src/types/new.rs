@@ -1,8 +1,8 @@
 //! dsbf_new, lsbf_new, ilbf_new.
 
 use crate::boundary::call::{Call, pg_function};
+use crate::boundary::image;
 use crate::boundary::signature;
-use crate::types::image;
 use crate::vector::arrays::float4s;
 use lsbf::design::{Options, parameters};
 use lsbf::error::{Error, Result};

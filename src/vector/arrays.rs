@@ -1,14 +1,14 @@
 //! Vectors read where they lie.
 
 use crate::boundary::call::Call;
-use crate::boundary::encoding;
+use crate::boundary::varlena::{bytes, detoasted, text};
 pub use crate::vector::pgvector::{halfvec, sparsevec, vector};
 use lsbf::error::{Code, Error, Result};
 use lsbf::prefetch::prefetch_bytes;
 use lsbf::vector::Vector;
 use lsbf::vector::set::text_element;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any, varsize_any_exhdr};
+use pgrx::varlena::varsize_any;
 
 /// How an argument of one SQL type becomes a vector that lives as long as the call.
 pub type Read = for<'a> fn(&'a Call<'_>, usize) -> Result<Vector<'a>>;
@@ -17,31 +17,6 @@ pub type Read = for<'a> fn(&'a Call<'_>, usize) -> Result<Vector<'a>>;
 #[inline]
 pub fn prefetch(vector: &Vector) {
     vector.extent().into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
-}
-
-/// A varlena with a four-byte header: itself where it is one, else detoasted into the current memory context. Most are,
-/// and a call of PostgreSQL from Rust costs as much as reading a short vector.
-#[inline]
-pub fn detoasted(datum: Datum) -> *mut pg_sys::varlena {
-    let value = datum.cast_mut_ptr();
-    // SAFETY: the datum is a varlena.
-    unsafe { if varatt_is_4b_u(value) { value } else { pg_sys::pg_detoast_datum(value) } }
-}
-
-/// The bytes behind a varlena's header, in place unless it is toasted.
-pub fn bytes<'a>(datum: Datum) -> &'a [u8] {
-    // SAFETY: the datum is a varlena; the result lives in the tuple or in the current memory context.
-    unsafe {
-        let value = datum.cast_mut_ptr();
-        let is_plain = varatt_is_4b_u(value) || varatt_is_1b(value) && !varatt_is_1b_e(value);
-        let plain = if is_plain { value } else { pg_sys::pg_detoast_datum_packed(value) };
-        std::slice::from_raw_parts(vardata_any(plain).cast(), varsize_any_exhdr(plain))
-    }
-}
-
-/// A `text` datum as UTF-8.
-pub fn text<'a>(datum: Datum) -> &'a str {
-    encoding::to_utf8(bytes(datum))
 }
 
 pub fn untyped<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {

@@ -30,7 +30,7 @@ fn parts<'a, T>(datum: Datum, type_name: &str) -> Result<(&'a T, &'a [u8])> {
     // SAFETY: the datum is a varlena; detoasted, it has a four-byte header and the alignment of an integer. It lives in
     // the tuple or in the current memory context. The fixed part is looked at only where the value is that long.
     unsafe {
-        let value = crate::vector::arrays::detoasted(datum);
+        let value = crate::boundary::varlena::detoasted(datum);
         let behind = varsize_any(value).checked_sub(size_of::<T>()).ok_or_else(|| invalid(type_name))?;
         Ok((&*value.cast::<T>(), std::slice::from_raw_parts(value.cast::<u8>().add(size_of::<T>()), behind)))
     }

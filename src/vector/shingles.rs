@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum};
 
 pg_function!(lsbf_shingles -> pg_sys::INT8ARRAYOID, |call| {
     let unit = call.text(2).map_or(Ok(Unit::Characters), Unit::parse)?;
-    let hashes = shingles(crate::vector::arrays::text(call.required(0, &[pg_sys::TEXTOID])), call.int4(1).unwrap_or(5), unit)?;
+    let hashes = shingles(crate::boundary::varlena::text(call.required(0, &[pg_sys::TEXTOID])), call.int4(1).unwrap_or(5), unit)?;
     // An empty set is near nothing: aggregates pass over what is NULL.
     if hashes.is_empty() {
         return Ok(call.null());

@@ -2,10 +2,8 @@
 
 pub mod pages;
 
-use crate::aggregate::MAKE_ONE;
 use crate::boundary::call::{Call, boolean, pg_function};
-use crate::cache::engines;
-use crate::cache::stored;
+use crate::cache::{engines, filters};
 use crate::vector::arrays::{Read, prefetch};
 use crate::window::pages::{Form, Words, copied};
 use lsbf::error::{Error, Result};
@@ -73,10 +71,7 @@ impl Partition {
         if empty && first.stored() == prototype.stored() && (dims == 0 || dims == self.dims) {
             return Ok(());
         }
-        let detail = check_alike(&first, prototype);
-        let detail = detail.err().map_or_else(|| "they have different members".into(), |e| e.message);
-        Err(Error::parameter(format!("the prototype must be the same for all rows of a partition: {detail}"))
-            .with_hint(crate::aggregate::SAME_ONE))
+        Err(Error::prototypes_differ("partition", check_alike(&first, prototype).err()))
     }
 }
 
@@ -151,8 +146,7 @@ fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool
     let (Some(_), Some(theta)) = ((!call.is_null(0)).then_some(()), call.float8(2)) else { return Ok(None) };
     let vector = read(call, 0)?;
     prefetch(&vector);
-    let prototype = call.filter(1).ok_or_else(|| Error::parameter("prototype must not be null").with_hint(MAKE_ONE))?;
-    let prototype = stored::whole(prototype)?;
+    let prototype = filters::whole(call.filter(1).ok_or_else(Error::no_prototype)?)?;
     // SAFETY: it is null or was made by `start`, and nobody else has it.
     let mut partition = unsafe { kept.as_mut() };
     // Where the prototype does not say how many dimensions vectors have, the first one of the partition does.

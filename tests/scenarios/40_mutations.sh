@@ -8,7 +8,7 @@ server_start main "jit = off" "max_parallel_workers_per_gather = 0"
 
 # Filters of every kind with members, and what is added to them later; then empty ones.
 server_psql main -c "CREATE EXTENSION pg_lsbf; CREATE TABLE golden (id serial, name text, value text)"
-for file in tests/golden/*.txt; do
+for file in crates/lsbf/tests/golden/*.txt; do
   printf '%s\t%s\n' "$(basename "$file" .txt)" "$(tr -d '\n' <"$file")"
 done | server_psql main -c "COPY golden (name, value) FROM STDIN"
 

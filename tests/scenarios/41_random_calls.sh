@@ -8,7 +8,7 @@ CALLS=${CALLS:-25}
 SEED=${SEED:-1}
 server_start main "jit = off" "max_parallel_workers_per_gather = 0"
 server_psql main -c "CREATE EXTENSION pg_lsbf; CREATE TABLE golden (id serial, f lsbf)"
-sed -e '$a\' tests/golden/*.txt | server_psql main -c "COPY golden (f) FROM STDIN"
+sed -e '$a\' crates/lsbf/tests/golden/*.txt | server_psql main -c "COPY golden (f) FROM STDIN"
 [[ ! -f $("$TREE_PG_CONFIG" --sharedir)/extension/vector.control ]] ||
   server_psql main -c "CREATE EXTENSION vector; CREATE EXTENSION pg_lsbf_vector"
 

@@ -66,6 +66,19 @@ impl Error {
             .with_hint("lsbf_design_for(table, column, near => ...) takes it, and all else, from a table.")
     }
 
+    /// The prototype was left out.
+    pub fn no_prototype() -> Self {
+        Self::parameter("prototype must not be null")
+            .with_hint("Make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.")
+    }
+
+    /// Rows of one `scope`, a group or a partition, came with different prototypes.
+    pub fn prototypes_differ(scope: &str, difference: Option<Error>) -> Self {
+        let difference = difference.map_or_else(|| "they have different members".into(), |error| error.message);
+        Self::parameter(format!("the prototype must be the same for all rows of a {scope}: {difference}"))
+            .with_hint("Give it as a subquery, (SELECT prototype FROM ...), which is evaluated once.")
+    }
+
     /// A vector of length zero, under cosine.
     pub fn zero_vector() -> Self {
         Self::data("a zero vector has no direction, so no cosine distance")

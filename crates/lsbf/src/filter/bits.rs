@@ -39,6 +39,20 @@ impl Body for [u64] {
     }
 }
 
+/// The words of a filter that is stored elsewhere and read piece by piece.
+pub trait Fetch {
+    /// A word in this machine's byte order.
+    fn word(&self, at: usize) -> u64;
+}
+
+impl Body for dyn Fetch + '_ {
+    fn word(&self, at: usize) -> u64 {
+        Fetch::word(self, at)
+    }
+
+    fn prefetch(&self, _: usize) {}
+}
+
 /// The words of a filter that can be written.
 pub trait BodyMut: Body {
     /// Sets a bit; 1 if it was not set before.

@@ -1,13 +1,14 @@
 //! A filter's hash functions, expanded from its seed: what queries and changes filters.
 
-use super::bits::{Body, BodyMut};
+use super::bits::BodyMut;
 use super::dsbf::Dsbf;
-use super::format::{self, Bits, Header, View};
+use super::format::{self, Header, View};
 use super::ilbf::{self, Ilbf};
 use super::kind::{Counters, Kind as _};
 use super::list::{Content, Front, Growing};
 use super::lsbf::Lsbf;
 use super::probing::Probing;
+use super::queried::{Queried, Source, body};
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::hash;
@@ -123,36 +124,27 @@ impl Engine {
         ilbf::check_theta(&self.params, theta)
     }
 
-    /// Whether a filter has a member near the vector. A filter without members has no counters.
+    /// Whether a filter has a member near the vector.
     #[inline]
-    pub fn contains<B>(&mut self, counters: Option<Counters>, body: &B, vector: &Vector, theta: f64) -> Result<bool>
-    where
-        B: Body + ?Sized,
-    {
+    pub fn contains(&mut self, filter: &Queried, vector: &Vector, theta: f64) -> Result<bool> {
         self.check_theta(theta)?;
         self.start(vector)?;
-        let Some(counters) = counters else { return Ok(false) };
-        kind!(&mut self.functions, kind => kind.contains(counters, body, theta))
+        let Some(counters) = filter.counters else { return Ok(false) };
+        body!(filter, body => kind!(&mut self.functions, kind => kind.contains(counters, body, theta)))
     }
 
     /// The number that is compared with the filter's threshold: tables or projections that agree.
-    pub fn votes<B>(&mut self, counters: Option<Counters>, body: &B, vector: &Vector, theta: f64) -> Result<u32>
-    where
-        B: Body + ?Sized,
-    {
+    pub fn votes(&mut self, filter: &Queried, vector: &Vector, theta: f64) -> Result<u32> {
         self.check_theta(theta)?;
         self.start(vector)?;
-        if counters.is_none() {
+        if filter.counters.is_none() {
             return Ok(0);
         }
-        kind!(&mut self.functions, kind => kind.votes(body, theta))
+        body!(filter, body => kind!(&mut self.functions, kind => kind.votes(body, theta)))
     }
 
-    /// An estimate of the distance to the nearest member (ILBF); `None` where no member is near.
-    pub fn distance<B>(&mut self, counters: Option<Counters>, body: &B, vector: &Vector) -> Result<Option<f64>>
-    where
-        B: Body + ?Sized,
-    {
+    /// An estimate of the distance to the nearest member (ILBF); `None` if no member is near.
+    pub fn distance(&mut self, filter: &Queried, vector: &Vector) -> Result<Option<f64>> {
         if self.params.kind != Kind::Ilbf || self.params.aligned {
             let given = if self.params.aligned { "a filter with aligned blooms" } else { self.params.kind.name() };
             return Err(Error::parameter(format!(
@@ -161,8 +153,8 @@ impl Engine {
             .with_hint("Build the filter from ilbf_new."));
         }
         self.start(vector)?;
-        Ok(match (&mut self.functions, counters) {
-            (Functions::Ilbf(ilbf), Some(counters)) => ilbf.distance(counters, body),
+        Ok(match (&mut self.functions, filter.counters) {
+            (Functions::Ilbf(ilbf), Some(counters)) => body!(filter, body => ilbf.distance(counters, body)),
             _ => None,
         })
     }
@@ -221,29 +213,5 @@ impl Engine {
         let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
         let content = Content { counters, sketch, list: filter.list(), new: &self.new };
         Ok(Some(content.write(&self.params, front, allocate)))
-    }
-
-    /// [`Engine::contains`] for a filter in memory.
-    pub fn contains_in(&mut self, filter: &View, vector: &Vector, theta: f64) -> Result<bool> {
-        match filter.body() {
-            Bits::Words(words) => self.contains(filter.header.counters(), words, vector, theta),
-            Bits::List(list) => self.contains(filter.header.counters(), &list, vector, theta),
-        }
-    }
-
-    /// [`Engine::votes`] for a filter in memory.
-    pub fn votes_in(&mut self, filter: &View, vector: &Vector, theta: f64) -> Result<u32> {
-        match filter.body() {
-            Bits::Words(words) => self.votes(filter.header.counters(), words, vector, theta),
-            Bits::List(list) => self.votes(filter.header.counters(), &list, vector, theta),
-        }
-    }
-
-    /// [`Engine::distance`] for a filter in memory.
-    pub fn distance_in(&mut self, filter: &View, vector: &Vector) -> Result<Option<f64>> {
-        match filter.body() {
-            Bits::Words(words) => self.distance(filter.header.counters(), words, vector),
-            Bits::List(list) => self.distance(filter.header.counters(), &list, vector),
-        }
     }
 }

@@ -15,8 +15,10 @@ pub mod list;
 pub mod lsbf;
 pub mod owned;
 pub mod probing;
+pub mod queried;
 pub mod sketch;
 
 pub use engine::{Adds, Engine};
 pub use kind::Counters;
 pub use owned::Owned;
+pub use queried::Queried;

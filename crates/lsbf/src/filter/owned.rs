@@ -73,16 +73,16 @@ impl Owned {
 
     /// Whether the vector has a near member.
     pub fn contains(&self, engine: &mut Engine, vector: &Vector, theta: f64) -> Result<bool> {
-        engine.contains_in(&self.view(), vector, theta)
+        engine.contains(&self.view().queried(), vector, theta)
     }
 
     /// The number that is compared with the threshold.
     pub fn votes(&self, engine: &mut Engine, vector: &Vector, theta: f64) -> Result<u32> {
-        engine.votes_in(&self.view(), vector, theta)
+        engine.votes(&self.view().queried(), vector, theta)
     }
 
     /// An estimate of the distance to the nearest member (ILBF).
     pub fn distance(&self, engine: &mut Engine, vector: &Vector) -> Result<Option<f64>> {
-        engine.distance_in(&self.view(), vector)
+        engine.distance(&self.view().queried(), vector)
     }
 }

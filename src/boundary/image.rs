@@ -107,7 +107,7 @@ pub unsafe fn view<'a>(pointer: *const u64) -> Result<View<'a>> {
 #[inline]
 pub fn read<'a>(datum: Datum) -> Result<View<'a>> {
     // SAFETY: the argument is a datum of type lsbf.
-    unsafe { view(crate::vector::arrays::detoasted(datum).cast()) }
+    unsafe { view(crate::boundary::varlena::detoasted(datum).cast()) }
 }
 
 /// The words of an aggregate's state, to be changed in place; none where it is not ours or not plain.

@@ -1,0 +1,41 @@
+//! The parameters as they are stored, and the only file that knows bincode.
+//!
+//! bincode is no longer maintained and its 3.0 is not usable; the 2.0 line is pinned. What it writes here is small and
+//! frozen by golden files, so that it can be replaced by a hand-written reader without a change of format.
+
+use super::corrupt;
+use crate::error::Result;
+use crate::params::{Kind, Params, Probing};
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_little_endian().with_variable_int_encoding()
+}
+
+/// The parameters as stored.
+pub fn encode_params(params: &Params) -> Vec<u8> {
+    const ALWAYS: &str = "plain numbers always encode";
+    let mut bytes = bincode::serde::encode_to_vec(params, config()).expect(ALWAYS);
+    if let Some(probing) = &params.probing {
+        bytes.extend(bincode::serde::encode_to_vec(probing, config()).expect(ALWAYS));
+    }
+    bytes
+}
+
+/// Reads stored parameters: valid ones, written the one way they can be written.
+pub fn decode_params(bytes: &[u8]) -> Result<Params> {
+    let unreadable = |_| corrupt("the parameters cannot be read");
+    let decoded: std::result::Result<(Params, usize), _> = bincode::serde::decode_from_slice(bytes, config());
+    let (mut params, mut used) = decoded.map_err(unreadable)?;
+    if params.kind == Kind::Probing {
+        let decoded: std::result::Result<(Probing, usize), _> =
+            bincode::serde::decode_from_slice(&bytes[used..], config());
+        let (probing, more) = decoded.map_err(unreadable)?;
+        params.probing = Some(probing);
+        used += more;
+    }
+    if used != bytes.len() || encode_params(&params) != bytes {
+        return Err(corrupt("the parameters are not in canonical form"));
+    }
+    params.validate().map_err(|e| corrupt(e.message))?;
+    Ok(params)
+}

@@ -1,0 +1,119 @@
+//! A filter in memory with its header read.
+
+use super::super::list::{self, Sparse};
+use super::super::{count, sketch};
+use super::{FIXED, Header, bytes_of, corrupt, header_of};
+use crate::error::Result;
+use crate::params::Params;
+
+/// An image with its header read, once.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    pub header: Header,
+    pub words: &'a [u64],
+}
+
+impl<'a> View<'a> {
+    /// Checks as much of a stored image as reading its parameters relies on: pages can be damaged.
+    #[inline]
+    pub fn new(words: &'a [u64]) -> Result<View<'a>> {
+        let bytes = bytes_of(words);
+        let header = Header::read(bytes)?;
+        header.params(bytes)?;
+        Ok(View { header, words })
+    }
+
+    /// An image that is known to be valid.
+    pub fn valid(words: &'a [u64]) -> View<'a> {
+        View { header: header_of(words), words }
+    }
+
+    /// The stored parameters.
+    #[inline]
+    pub fn stored(&self) -> &'a [u8] {
+        &bytes_of(self.words)[FIXED..FIXED + self.header.params_len]
+    }
+
+    /// Checks what merging relies on besides: all of it is there, and a list does not go beyond the words.
+    pub fn check(&self, params: &Params) -> Result<()> {
+        let header = &self.header;
+        if self.words.len() != header.image_words(params) || header.has_centre != (params.centre() != 0) {
+            return Err(corrupt("its length does not fit its parameters"));
+        }
+        self.check_list(params)
+    }
+
+    /// Checks that a list, of which all is there, does not go beyond the words.
+    pub fn check_list(&self, params: &Params) -> Result<()> {
+        match self.list().places().all(|place| place / 64 < params.body_words()) {
+            true => Ok(()),
+            false => Err(corrupt("its bits are beyond the end")),
+        }
+    }
+
+    /// The member sketch.
+    pub fn sketch(&self) -> Result<[u64; sketch::WORDS]> {
+        let out_of_range = || corrupt("the member sketch is out of range");
+        match (self.header.has_body, self.header.is_sparse) {
+            (false, _) => Ok([0; sketch::WORDS]),
+            (true, false) => self.words[self.header.words()..].first_chunk().copied().ok_or_else(out_of_range),
+            (true, true) => sketch::unlisted(self.registers()).ok_or_else(out_of_range),
+        }
+    }
+
+    /// The registers that are listed.
+    pub fn registers(&self) -> impl Iterator<Item = u16> + 'a {
+        let list = bytes_of(&self.words[self.header.words()..self.header.centre_start()]).as_chunks::<2>().0;
+        list[..self.header.registers as usize].iter().map(|&entry| u16::from_le_bytes(entry))
+    }
+
+    /// The centre; empty where there is none.
+    pub fn centre(&self) -> Result<Vec<f32>> {
+        Ok(self.centre_bytes()?.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+
+    /// The centre as it is stored.
+    #[inline]
+    pub fn centre_bytes(&self) -> Result<&'a [u8]> {
+        if !self.header.has_centre {
+            return Ok(&[]);
+        }
+        let words = self.words.get(self.header.centre_start()..self.header.body_start());
+        let words = words.ok_or_else(|| corrupt("it ends within the centre"))?;
+        Ok(&bytes_of(words)[..self.header.dims as usize * size_of::<f32>()])
+    }
+
+    /// The bits; no words where there are no members.
+    #[inline]
+    pub fn body(&self) -> Bits<'a> {
+        match (self.header.has_body, self.header.is_sparse) {
+            (false, _) => Bits::Words(&[]),
+            (true, false) => Bits::Words(&self.words[self.header.body_start()..]),
+            (true, true) => Bits::List(self.list()),
+        }
+    }
+
+    /// The bits listed; none where there is no list.
+    pub fn list(&self) -> Sparse<'a> {
+        let (header, words) = (&self.header, self.words);
+        match header.is_sparse {
+            true => Sparse::new(bytes_of(&words[header.body_start()..]), header.ones),
+            false => Sparse::new(&[], 0),
+        }
+    }
+
+    /// Bits set in the verification filter of an LSBF.
+    pub fn verify_ones(&self, params: &Params) -> u64 {
+        match self.body() {
+            Bits::Words(words) => count::ones(&words[params.array_words() as usize..]),
+            Bits::List(list) => list::verify_ones(params, list),
+        }
+    }
+}
+
+/// The two forms of a body.
+#[derive(Debug, Clone, Copy)]
+pub enum Bits<'a> {
+    Words(&'a [u64]),
+    List(Sparse<'a>),
+}

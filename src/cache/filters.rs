@@ -1,0 +1,386 @@
+//! Stored filters. One that is queried many times in a transaction is read once and kept for all of its statements and
+//! functions; of one that is queried once, only the blocks that the query needs are read ([`Parts`]).
+
+use super::engines;
+use super::parts::{BLOCK_COST, Parts};
+use crate::boundary::context::{Context, create};
+use crate::boundary::guard::check_for_interrupts;
+use crate::boundary::image;
+use crate::boundary::toast::{Key, Toasted, truncated};
+use crate::cache;
+use lsbf::error::Result;
+use lsbf::filter::Queried;
+use lsbf::filter::format::{FRONT, Header, RESERVED, View};
+use lsbf::mix::mix;
+use pgrx::pg_sys::{self, Datum, MemoryContext};
+use pgrx::varlena::set_varsize_4b;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+/// Filters that are remembered at most, read or not.
+const MAX_ENTRIES: usize = 4096;
+/// Smaller filters are read whole at once: that takes no longer than a few blocks do.
+const PARTS_FROM: usize = 128 << 10;
+/// Bytes fetched at once when a whole filter is read: interrupts are checked in between.
+const PIECE: usize = 1 << 20;
+
+/// A filter to be queried.
+pub enum Filter<'a> {
+    Whole(Whole<'a>),
+    Parts(Parts<'a>),
+}
+
+impl Filter<'_> {
+    /// Everything before the bits.
+    #[inline]
+    pub fn front(&self) -> &View<'_> {
+        match self {
+            Filter::Whole(whole) => whole,
+            Filter::Parts(parts) => &parts.front,
+        }
+    }
+
+    /// The words of the whole filter.
+    #[inline]
+    pub fn words(&self) -> usize {
+        match self {
+            Filter::Whole(whole) => whole.words.len(),
+            Filter::Parts(parts) => parts.words(),
+        }
+    }
+
+    /// The filter as a query sees it.
+    #[inline]
+    pub fn queried(&self) -> Queried<'_> {
+        match self {
+            Filter::Whole(whole) => whole.queried(),
+            Filter::Parts(parts) => parts.front.queried_by(parts),
+        }
+    }
+}
+
+/// Keys are numbered in turn.
+#[derive(Default)]
+struct Mixed(u64);
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are numbers")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(0, key);
+    }
+}
+
+/// The words of a stored filter.
+struct Words {
+    _context: Context,
+    start: *const u64,
+    count: usize,
+    header: Header,
+}
+
+/// A stored filter that the transaction has used.
+#[derive(Default)]
+struct Entry {
+    /// All of its words, once they were read.
+    words: Option<Words>,
+    /// The blocks of it that were fetched, plus one for each query by parts.
+    fetched: Cell<usize>,
+    /// The number of calls that use it.
+    uses: Cell<usize>,
+}
+
+/// The stored filters that the transaction has used.
+struct Filters {
+    entries: HashMap<Key, Box<Entry>, BuildHasherDefault<Mixed>>,
+    /// The one used last, if it was read: usually it is also the next one.
+    last: Option<(Key, NonNull<Entry>)>,
+    /// Bytes of those that were read.
+    bytes: usize,
+    /// The parent of their memory contexts; created when it is first needed.
+    parent: MemoryContext,
+}
+
+thread_local! {
+    static FILTERS: RefCell<Filters> = const {
+        RefCell::new(Filters {
+            entries: HashMap::with_hasher(BuildHasherDefault::new()),
+            last: None,
+            bytes: 0,
+            parent: std::ptr::null_mut(),
+        })
+    };
+}
+
+impl Filters {
+    fn parent(&mut self) -> MemoryContext {
+        if self.parent.is_null() {
+            // SAFETY: the parent exists as long as the process, and so does what is created here.
+            self.parent = unsafe { create(pg_sys::TopMemoryContext, c"pg_lsbf filters") };
+        }
+        self.parent
+    }
+
+    /// The entry of a filter, made if there is none.
+    #[inline]
+    fn entry(&mut self, key: Key) -> &mut Entry {
+        if self.entries.len() >= MAX_ENTRIES && !self.entries.contains_key(&key) {
+            self.forget_half();
+        }
+        self.entries.entry(key).or_default()
+    }
+
+    /// Forgets every other filter that is not in use.
+    #[cold]
+    fn forget_half(&mut self) {
+        self.last = None;
+        let mut nth = 0;
+        self.entries.retain(|_, entry| {
+            nth += 1;
+            nth % 2 == 0 || entry.uses.get() > 0
+        });
+        let read = self.entries.iter().filter(|(_, entry)| entry.words.is_some());
+        self.bytes = read.map(|(key, _)| key.size()).sum();
+    }
+
+    /// Whether a filter is small, or was queried so often that it should be read whole: the second time if there is room for
+    /// it, or else when reading it would have cost no more than the blocks that were fetched.
+    fn is_worth_reading(&self, size: usize, fetched: usize) -> bool {
+        size < PARTS_FROM
+            || fetched > 0 && self.bytes + engines::held() + size <= cache::limit()
+            || fetched > size / BLOCK_COST
+    }
+
+    /// Drops filters that are not in use until the others have at most `limit` bytes.
+    fn shrink(&mut self, limit: usize) {
+        self.last = None;
+        let idle = |entry: &Entry| entry.words.is_some() && entry.uses.get() == 0;
+        let mut keys: Vec<Key> = self.entries.iter().filter(|(_, entry)| idle(entry)).map(|(key, _)| *key).collect();
+        while self.bytes > limit && !keys.is_empty() {
+            let key = keys.swap_remove(cache::draw(keys.len()));
+            if let Some(entry) = self.entries.get_mut(&key) {
+                self.bytes -= key.size();
+                // It must earn its place again: otherwise filters that do not fit would be read in turn.
+                (entry.words, entry.fetched) = (None, Cell::new(1));
+            }
+        }
+    }
+
+    /// Reads all words of a filter.
+    #[cold]
+    fn read(&mut self, toasted: &Toasted) -> Result<()> {
+        let (size, limit) = (toasted.size(), cache::limit());
+        if self.bytes + engines::held() + size > limit {
+            self.shrink(limit.saturating_sub(engines::held() + size));
+            if self.bytes + engines::held() + size > limit {
+                engines::make_room(limit.saturating_sub(self.bytes + size));
+            }
+        }
+        // SAFETY: the parent exists as long as the process.
+        let context = unsafe { Context::new(self.parent(), c"pg_lsbf filter") };
+        let words = match toasted.is_compressed() {
+            true => decompressed(&context, toasted.datum()),
+            false => copied(&context, toasted),
+        };
+        let header = View::new(words)?.header;
+        let words = Words { _context: context, start: words.as_ptr(), count: words.len(), header };
+        self.entry(toasted.key()).words = Some(words);
+        self.bytes += size;
+        Ok(())
+    }
+
+    /// All words of a filter, in use until the result is dropped.
+    #[inline]
+    fn hold<'a>(&mut self, toasted: &Toasted) -> Result<Whole<'a>> {
+        let key = toasted.key();
+        if self.entry(key).words.is_none() {
+            self.read(toasted)?;
+        }
+        let entry = NonNull::from(self.entry(key));
+        self.last = Some((key, entry));
+        self.hold_last(&key).ok_or_else(truncated)
+    }
+
+    /// The same for the filter used last, if it is this one.
+    #[inline]
+    fn hold_last<'a>(&self, key: &Key) -> Option<Whole<'a>> {
+        let (_, entry) = self.last.filter(|(last, _)| last == key)?;
+        // SAFETY: entries are boxed, and `last` is reset whenever one is dropped. Words stay where they are while in use.
+        unsafe {
+            let used = entry.as_ref();
+            let words = used.words.as_ref()?;
+            used.uses.set(used.uses.get() + 1);
+            let view = View { header: words.header, words: std::slice::from_raw_parts(words.start, words.count) };
+            Some(Whole { view, entry: Some(entry) })
+        }
+    }
+}
+
+/// Detoasts a compressed filter.
+fn decompressed<'a>(context: &Context, datum: Datum) -> &'a [u64] {
+    // SAFETY: the datum is a filter; its copy has a four-byte header and the alignment of allocated memory.
+    unsafe {
+        let value = context.with(|| pg_sys::pg_detoast_datum(datum.cast_mut_ptr()));
+        std::slice::from_raw_parts(value.cast(), pgrx::varlena::varsize_any(value) / 8)
+    }
+}
+
+/// Copies a filter piece by piece, so that it can be interrupted.
+fn copied<'a>(context: &Context, toasted: &Toasted) -> &'a [u64] {
+    let size = toasted.size();
+    // SAFETY: what is allocated is filled completely.
+    unsafe {
+        let image = pg_sys::MemoryContextAlloc(context.get(), size.next_multiple_of(8)).cast::<u8>();
+        set_varsize_4b(image.cast(), size as i32);
+        for start in (RESERVED..size).step_by(PIECE) {
+            check_for_interrupts();
+            let piece = toasted.fetch_exact(start - RESERVED, PIECE.min(size - start));
+            image.add(start).copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+        }
+        std::slice::from_raw_parts(image.cast(), size / 8)
+    }
+}
+
+/// All words of a filter. One that is kept is not dropped while this exists.
+pub struct Whole<'a> {
+    view: View<'a>,
+    entry: Option<NonNull<Entry>>,
+}
+
+impl Whole<'_> {
+    /// A filter that is not in a TOAST table.
+    #[inline]
+    fn plain(datum: Datum) -> Result<Self> {
+        Ok(Whole { view: image::read(datum)?, entry: None })
+    }
+}
+
+impl<'a> Deref for Whole<'a> {
+    type Target = View<'a>;
+
+    #[inline]
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
+}
+
+impl Drop for Whole<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(entry) = self.entry {
+            // SAFETY: an entry in use is not dropped, and boxed, so that it does not move.
+            let uses = unsafe { &entry.as_ref().uses };
+            uses.set(uses.get() - 1);
+        }
+    }
+}
+
+/// A filter to be queried: whole if it was read or is worth reading, or else by parts.
+#[inline]
+pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
+    let Some(toasted) = Toasted::of(datum) else { return Whole::plain(datum).map(Filter::Whole) };
+    FILTERS.with_borrow_mut(|filters| {
+        let key = toasted.key();
+        if let Some(whole) = filters.hold_last(&key) {
+            return Ok(Filter::Whole(whole));
+        }
+        let entry = filters.entry(key);
+        let (is_read, fetched) = (entry.words.is_some(), entry.fetched.get());
+        if !is_read && !toasted.is_compressed() && !filters.is_worth_reading(toasted.size(), fetched) {
+            let front = front_of(&toasted)?;
+            // A list of bits is always read whole: only its centre can make it large.
+            if !front.header.is_sparse {
+                filters.entry(key).fetched.set(fetched + 1);
+                return Ok(Filter::Parts(Parts::new(front, toasted)));
+            }
+        }
+        filters.hold(&toasted).map(Filter::Whole)
+    })
+}
+
+/// All words of a filter.
+#[inline]
+pub fn whole<'a>(datum: Datum) -> Result<Whole<'a>> {
+    let Some(toasted) = Toasted::of(datum) else { return Whole::plain(datum) };
+    FILTERS.with_borrow_mut(|filters| filters.hold_last(&toasted.key()).map_or_else(|| filters.hold(&toasted), Ok))
+}
+
+/// Counts the blocks that a query by parts has fetched.
+pub fn count_fetched(toasted: &Toasted, blocks: usize) {
+    FILTERS.with(|filters| {
+        if let Ok(mut filters) = filters.try_borrow_mut() {
+            let fetched = &filters.entry(toasted.key()).fetched;
+            fetched.set(fetched.get() + blocks);
+        }
+    });
+}
+
+/// Drops filters that are not in use until the others have at most `limit` bytes.
+pub fn shrink(limit: usize) {
+    FILTERS.with(|filters| {
+        if let Ok(mut filters) = filters.try_borrow_mut() {
+            filters.shrink(limit);
+        }
+    });
+}
+
+/// The number of filters that are kept, and their bytes.
+pub fn kept() -> (usize, usize) {
+    FILTERS.with_borrow(|filters| {
+        let read = filters.entries.values().filter(|entry| entry.words.is_some());
+        (read.count(), filters.bytes)
+    })
+}
+
+/// Drops all filters, at the end of a transaction: after it, a value can be removed and its number used again.
+pub fn release() {
+    FILTERS.with(|filters| {
+        if let Ok(mut filters) = filters.try_borrow_mut() {
+            filters.last = None;
+            filters.entries = HashMap::default();
+            filters.bytes = 0;
+        }
+    });
+}
+
+/// Everything before the bits, and the number of all words. The rest is not read if that is possible.
+pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
+    let (front, words) = match Toasted::of(datum) {
+        Some(toasted) if !toasted.is_compressed() => (front_of(&toasted)?, toasted.size() / 8),
+        _ => image::read(datum).map(|view| (view, view.words.len()))?,
+    };
+    // Pages can be damaged.
+    if front.header.has_body && front.words.len() < front.header.body_start() {
+        return Err(truncated());
+    }
+    Ok((front, words))
+}
+
+fn front_of<'a>(toasted: &Toasted) -> Result<View<'a>> {
+    let front = first_bytes(toasted, FRONT)?;
+    let needed = front.header.body_start() * 8;
+    if needed > toasted.size() {
+        return Err(truncated());
+    }
+    // A centre is also stored before the bits.
+    if needed > FRONT { first_bytes(toasted, needed) } else { Ok(front) }
+}
+
+fn first_bytes<'a>(toasted: &Toasted, count: usize) -> Result<View<'a>> {
+    let front = image::allocate(count / 8);
+    let read = toasted.fetch(0, count - RESERVED);
+    // SAFETY: a piece is not longer than requested.
+    unsafe {
+        let to = front.as_mut_ptr().cast::<u8>().add(RESERVED);
+        std::ptr::copy_nonoverlapping(read.as_ptr(), to, read.len());
+    }
+    View::new(&front[..(RESERVED + read.len()) / 8])
+}

@@ -343,16 +343,16 @@ CREATE AGGREGATE lsbf_agg(vec text[], prototype lsbf) (
 CREATE AGGREGATE lsbf_agg(vec text, prototype lsbf) (
     SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
 
 CREATE AGGREGATE lsbf_union_agg(lsbf) (
     SFUNC = lsbf_union, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
@@ -381,16 +381,16 @@ CREATE FUNCTION lsbf_seen(vec text[], prototype lsbf, theta double precision DEF
     AS 'MODULE_PATHNAME', 'lsbf_seen_texts' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION lsbf_seen(vec text, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_seen_text' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION lsbf_seen(bit, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(bit varying, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(bytea, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(real[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(double precision[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(numeric[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(integer[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(bigint[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(text[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION lsbf_seen(text, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION lsbf_seen(bit, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(bit varying, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(bytea, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(real[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(double precision[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(numeric[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(integer[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(bigint[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(text[], lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION lsbf_seen(text, lsbf, double precision) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
 
 CREATE FUNCTION lsbf_first(vec bit, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_first_bit' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
@@ -412,16 +412,16 @@ CREATE FUNCTION lsbf_first(vec text[], prototype lsbf, theta double precision DE
     AS 'MODULE_PATHNAME', 'lsbf_first_texts' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION lsbf_first(vec text, prototype lsbf, theta double precision DEFAULT 1) RETURNS boolean
     AS 'MODULE_PATHNAME', 'lsbf_first_text' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION lsbf_first(bit, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(bit varying, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(bytea, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(real[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(double precision[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(numeric[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(integer[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(bigint[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(text[], lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION lsbf_first(text, lsbf, double precision) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION lsbf_first(bit, lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(bit varying, lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(bytea, lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(real[], lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(double precision[], lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(numeric[], lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(integer[], lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(bigint[], lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(text[], lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION lsbf_first(text, lsbf, double precision) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
 
 -- casts
 

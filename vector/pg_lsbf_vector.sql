@@ -85,9 +85,9 @@ CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.halfvec, prototype %1$I.lsbf) (
 CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.sparsevec, prototype %1$I.lsbf) (
     SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'filter of all input vectors, added to the members of the prototype and with its parameters';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
 
 -- window functions
 
@@ -97,9 +97,9 @@ CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.halfvec, prototype %1$I.lsbf, theta pg_c
     AS 'MODULE_PATHNAME', 'lsbf_seen_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION %3$I.lsbf_seen(vec %2$I.sparsevec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_seen_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
-COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate); adds it to the filter';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_seen(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is any earlier vector of the partition within theta * near of this one? (approximate)';
 
 CREATE FUNCTION %3$I.lsbf_first(vec %2$I.vector, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_vector' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
@@ -107,9 +107,9 @@ CREATE FUNCTION %3$I.lsbf_first(vec %2$I.halfvec, prototype %1$I.lsbf, theta pg_
     AS 'MODULE_PATHNAME', 'lsbf_first_halfvec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
 CREATE FUNCTION %3$I.lsbf_first(vec %2$I.sparsevec, prototype %1$I.lsbf, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.bool
     AS 'MODULE_PATHNAME', 'lsbf_first_sparsevec' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 150;
-COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
-COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'true, and added to the filter, if no vector kept earlier in the partition is within theta * near of this one (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.vector, %1$I.lsbf, pg_catalog.float8) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.halfvec, %1$I.lsbf, pg_catalog.float8) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
+COMMENT ON FUNCTION %3$I.lsbf_first(%2$I.sparsevec, %1$I.lsbf, pg_catalog.float8) IS 'is this vector kept because no vector kept earlier in the partition is within theta * near of it? (approximate)';
 $script$;
 BEGIN
     SELECT pg_catalog.format(script, b.nspname, v.nspname, h.nspname) INTO script

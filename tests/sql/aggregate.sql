@@ -1,4 +1,4 @@
--- lsbf_agg: every way PostgreSQL runs an aggregate.
+-- lsbf_agg: every way in which PostgreSQL runs an aggregate.
 CREATE TABLE v AS SELECT i, random_bits('v' || i, 256)::bit(256) AS b FROM generate_series(1, 6000) i;
 CREATE FUNCTION p() RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$ SELECT dsbf_new(dims => 256, capacity => 100, near => 0.02, far => 0.4) $$;
 
@@ -8,7 +8,7 @@ SELECT lsbf_agg(NULL::bit, p()) IS NULL AS only_nulls FROM v;
 SELECT lsbf_agg(CASE WHEN i % 2 = 0 THEN b END, p()) = lsbf_agg(b, p()) FILTER (WHERE i % 2 = 0) AS nulls_skipped FROM v WHERE i <= 100;
 SELECT lsbf_agg(b, p()) = lsbf_add(p(), b) AS one_row FROM v WHERE i = 1 GROUP BY b;
 
--- Order and repetition do not matter.
+-- The order and repetition of rows do not matter.
 SELECT lsbf_agg(b, p() ORDER BY i) = lsbf_agg(b, p() ORDER BY i DESC) AS order_does_not_matter,
   lsbf_agg(b, p()) = lsbf_agg(b, p()) FILTER (WHERE n = 1) AS repetition_does_not_matter
   FROM v, generate_series(1, 3) n WHERE i <= 100;
@@ -27,7 +27,7 @@ SELECT count(*) AS members_not_found FROM v JOIN hashed ON g = i % 2000 WHERE NO
 SELECT g, count(f) AS filters FROM (
   SELECT grouping(i % 2, i % 3) AS g, lsbf_agg(b, p()) AS f FROM v WHERE i <= 100 GROUP BY ROLLUP (i % 2, i % 3)) s GROUP BY g ORDER BY g;
 
--- A window: the state goes on after its value was given out.
+-- A window: the state is still added to after its value was returned.
 CREATE TABLE w AS SELECT i, b, lsbf_agg(b, p()) OVER (ORDER BY i) AS f FROM v WHERE i <= 50;
 SELECT count(*) AS wrong FROM w WHERE f <> (SELECT lsbf_agg(v.b, p()) FROM v WHERE v.i <= w.i);
 CREATE TABLE moving AS SELECT i, b, lsbf_agg(b, p()) OVER (ORDER BY i ROWS 2 PRECEDING) AS f FROM v WHERE i <= 50;
@@ -43,10 +43,10 @@ CREATE TABLE stored AS SELECT lsbf_add(p(), b) AS f FROM v WHERE i = 1;
 SELECT lsbf_agg(b, f) = (SELECT lsbf_agg(b, p()) FROM v WHERE i <= 50) AS kept FROM v, stored WHERE i BETWEEN 2 AND 50;
 SELECT f = lsbf_add(p(), b) AS unchanged FROM stored, v WHERE i = 1;
 
--- dims may come from the first vector.
+-- dims may be taken from the first vector.
 SELECT (lsbf_info(lsbf_agg(b, dsbf_new(capacity => 100, near => 0.02, far => 0.4)))).dims FROM v WHERE i <= 10;
 
--- More prototypes with a centre than a session keeps functions for, row by row in turn.
+-- More prototypes with a centre than the session caches hash functions for, alternating row by row.
 SELECT count(*) AS filters, bool_and(approx_member(f, ARRAY[1, 2]) AND approx_member(f, ARRAY[20, 21])) AS found FROM (
   SELECT lsbf_agg(ARRAY[i, i + 1], lsbf_new(metric => 'cosine', dims => 2, capacity => 100, near => 0.01, match => 'any', polytope => 2, centre => ARRAY[seed, 0.5], seed => seed)) AS f
   FROM generate_series(1, 20) i, generate_series(1, 20) seed GROUP BY seed) s;
@@ -55,11 +55,11 @@ SELECT expect_error('SELECT lsbf_agg(b, NULL) FROM v');
 SELECT expect_error('SELECT lsbf_agg(B''01'', p()) FROM v');
 SELECT expect_error('SELECT lsbf_agg(b, dsbf_new(dims => 256, capacity => 100, near => 0.02, far => 0.4, seed => i)) FROM v');
 SELECT expect_error('SELECT lsbf_agg(random_bits(''a'', i), dsbf_new(capacity => 100, near => 0.02, far => 0.4)) FROM v WHERE i < 3');
--- Outside an aggregate the transition function is a plain function that changes nothing.
+-- Outside an aggregate the transition function is a plain function that does not modify its arguments.
 SELECT lsbf_agg_step(NULL, b, p()) = lsbf_add(p(), b) AS first, lsbf_agg_step(f, b, p()) = f AS again,
   lsbf_agg_step(NULL, NULL::bit, p()) IS NULL AS nulls FROM v, stored WHERE i = 1;
--- The transition function called by hand, with stored prototypes that have the member and do not fit into the cache together: what it
--- returns must not be memory that is given up.
+-- The transition function called directly, with stored prototypes that already contain the member and do not fit into the cache
+-- together: the result must not point to memory that is released.
 CREATE TABLE listed AS SELECT n, lsbf_agg(ARRAY[i * n, i, n]::real[], lsbf_new(dims => 3, capacity => 1000000, near => 0.5)) AS f
   FROM generate_series(1, 2000) i, generate_series(1, 40) n GROUP BY n;
 SELECT min(pg_column_size(f)) * 40 > 2 * 1048576 AS large FROM listed;

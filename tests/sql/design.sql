@@ -1,6 +1,6 @@
--- lsbf_design and lsbf_design_for: filters chosen for a purpose.
+-- lsbf_design and lsbf_design_for: filters chosen by size, cost and predicted rates.
 \set SHOW_CONTEXT never
--- unit vectors in clusters: every fifth row has a copy a little off
+-- pseudorandom unit vectors
 CREATE FUNCTION unit(name text, dims integer) RETURNS float8[] IMMUTABLE LANGUAGE sql AS $$
   WITH raw AS (SELECT j, (get_byte(decode(md5(name || j), 'hex'), 0) + get_byte(decode(md5(name || j), 'hex'), 1) / 256.0 - 128) AS x FROM generate_series(1, dims) j)
   SELECT array_agg(x / (SELECT sqrt(sum(x * x)) FROM raw) ORDER BY j) FROM raw $$;
@@ -8,19 +8,19 @@ CREATE TABLE items AS SELECT id, unit('item ' || id, 64)::real[] AS v FROM gener
 ANALYZE items;
 CREATE TEMP TABLE chosen AS SELECT prefer, c.* FROM (VALUES ('small'), ('balanced'), ('fast'), ('sharp')) p (prefer),
   LATERAL (SELECT * FROM lsbf_design_for('items', 'v', near => 0.2, prefer => p.prefer) LIMIT 1) c;
-SELECT prefer, family, near, far, capacity, bytes_per_member BETWEEN 3 AND 60 AS bytes, fpr < 0.15 AS fpr, fnr < 0.02 AS fnr, strangers < 0.05 AS strangers, cost > 0 AS cost,
+SELECT prefer, family, near, far, capacity, bytes_per_member BETWEEN 3 AND 60 AS bytes, fpr < 0.15 AS fpr, fnr < 0.02 AS fnr, unrelated < 0.05 AS unrelated, cost > 0 AS cost,
   votes <= tables AS votes, probes >= 1 AS probes, polytope IS NOT NULL AS polytope, (lsbf_info(prototype)).centred FROM chosen ORDER BY bytes_per_member;
 SELECT (SELECT bytes_per_member FROM chosen WHERE prefer = 'small') = min(bytes_per_member) AS small, (SELECT cost FROM chosen WHERE prefer = 'fast') = min(cost) AS fast,
   (SELECT fpr FROM chosen WHERE prefer = 'sharp') = min(fpr) AS sharp FROM chosen;
--- best first, several of them, the same every time
+-- several choices, best first, the same every time
 SELECT count(*) > 2 AS several, bool_and(prototype IS NOT NULL) AS made FROM lsbf_design_for('items', 'v', near => 0.2);
 SELECT (SELECT prototype FROM lsbf_design_for('items', 'v', 0.2) LIMIT 1) = (SELECT prototype FROM lsbf_design_for('items', 'v', 0.2) LIMIT 1) AS same,
   (SELECT prototype FROM lsbf_design_for('items', 'v', 0.2) LIMIT 1) = (SELECT prototype FROM lsbf_design_for('items', 'v', 0.2, seed => 1) LIMIT 1) AS other_seed;
--- that is all it takes
+-- filters built from the first choice keep what it predicts
 CREATE TABLE filters AS SELECT prefer, lsbf_agg(v, prototype) AS f FROM chosen, items GROUP BY prefer, prototype;
 SELECT prefer, count(*) FILTER (WHERE approx_member(f, v)) AS members,
   count(*) FILTER (WHERE approx_member(f, (SELECT array_agg((x + 0.025 * sign(y))::real) FROM unnest(v, unit('noise ' || id, 64)) u (x, y)))) > 0.95 * count(*) AS near,
-  count(*) FILTER (WHERE approx_member(f, unit('stranger ' || id, 64))) < 0.02 * count(*) AS strangers,
+  count(*) FILTER (WHERE approx_member(f, unit('unrelated ' || id, 64))) < 0.02 * count(*) AS unrelated,
   bool_and(pg_column_size(f) < 1.1 * bytes_per_member * 3000 + 2000) AS size
 FROM filters JOIN chosen USING (prefer), items WHERE id <= 500 GROUP BY prefer ORDER BY prefer;
 -- other metrics and types
@@ -31,7 +31,7 @@ CREATE TABLE others AS SELECT id, v::float8[] AS doubles, v::numeric[] AS numeri
 SELECT col, near, (SELECT family || ' ' || (lsbf_info(prototype)).metric FROM lsbf_design_for('others', col, near) LIMIT 1) AS chosen
 FROM (VALUES ('doubles', 0.2), ('numerics', 0.2), ('bits', 0.02), ('varbits', 0.02), ('ints', 0.2), ('texts', 0.2), ('lengths', 0.2)) c (col, near);
 SELECT family, (lsbf_info(prototype)).metric FROM lsbf_design_for('others', 'string', 0.05, alphabet => 'symbols') LIMIT 1;
--- capacity, sample, views, partitions, rows that are null
+-- capacity, sample, views, partitions, NULL vectors
 SELECT capacity FROM lsbf_design_for('items', 'v', 0.2, capacity => 100000) LIMIT 1;
 SELECT capacity FROM lsbf_design_for('items', 'v', 0.2, sample => 500) LIMIT 1;
 CREATE VIEW viewed AS SELECT v AS "a column" FROM items WHERE id <= 1000 UNION ALL SELECT NULL;
@@ -50,7 +50,7 @@ SELECT (lsbf_info(prototype)).centred FROM lsbf_design('l2', 0.2, 10000, dims =>
 SELECT max(fpr) <= 0.001 AS fpr, max(fnr) <= 0.001 AS fnr FROM lsbf_design('jaccard', 0.1, 1000, far => 0.7, fpr => 0.001, fnr => 0.001);
 SELECT bool_and(approx_member(f, e.s)) FROM (SELECT lsbf_agg(s, (SELECT prototype FROM lsbf_design('jaccard', 0.2, 100) LIMIT 1)) AS f FROM (VALUES ('{1,2,3}'::int[]), ('{4,5}')) s (s)) f, (VALUES ('{1,2,3}'::int[]), ('{5,4}')) e (s);
 
--- what cannot be reached is told
+-- a NOTICE reports rates that cannot be reached
 SELECT fpr > 0.0001 OR fnr > 0.0001 AS worse FROM lsbf_design('cosine', 0.02, 10000, far => 0.021, fpr => 0.0001, fnr => 0.0001) LIMIT 1;
 SELECT count(*) > 0 AS found FROM lsbf_design_for('items', 'v', near => 1.4);
 CREATE TABLE tiny AS SELECT * FROM items WHERE id <= 5;
@@ -72,9 +72,9 @@ SELECT * FROM unnest(ARRAY[
 SELECT * FROM unnest(ARRAY['NULL, 0.1, 10', '''l2'', NULL, 10', '''l2'', 0.1, NULL', '''l2'', 0.1, 0', '''jaccard'', 1, 10', '''l2'', 0.1, 10, 0', '''l2'', 0.1, 10, far => 0.05', '''l2'', 0.1, 10, fpr => 2', '''l1'', 0.1, 10, length => 1', '''l2'', 0.1, 1000000000000'
 ]) a, LATERAL (SELECT expect_error(format('SELECT lsbf_design(%s)', a)) AS error) e;
 SELECT left(expect_error('SELECT lsbf_design_for(''items'', ''id'', 0.2)'), 41) AS error;
--- with the rights of the caller
-CREATE ROLE lsbf_stranger;
-SET ROLE lsbf_stranger;
+-- it runs with the privileges of the caller
+CREATE ROLE lsbf_unprivileged;
+SET ROLE lsbf_unprivileged;
 SELECT left(expect_error('SELECT lsbf_design_for(''items'', ''v'', 0.2)'), 40) AS error;
 RESET ROLE;
-DROP ROLE lsbf_stranger;
+DROP ROLE lsbf_unprivileged;

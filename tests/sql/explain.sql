@@ -1,4 +1,4 @@
--- what a filter says about itself in plain words, and its curve
+-- lsbf_explain and lsbf_curve
 CREATE TABLE rows AS SELECT id, ARRAY(SELECT cos(id * j ^ 1.5)::real FROM generate_series(1, 32) j) AS v FROM generate_series(1, 2000) id;
 SELECT lsbf_explain(dsbf_new(metric => 'hamming', capacity => 1000, near => 0.1));
 SELECT name, lsbf_explain(f) FROM (
@@ -9,10 +9,10 @@ SELECT name, lsbf_explain(f) FROM (
 ) t (name, f) ORDER BY name;
 SELECT lsbf_explain(NULL);
 
--- the curve is that of lsbf_fnr; it falls, from where a member is to where none is
+-- the curve is 1 - lsbf_fnr, and never increases with the distance
 CREATE TABLE f AS SELECT lsbf_agg(v, lsbf_new(metric => 'l2', match => 'any', dims => 32, capacity => 2000, near => 0.5)) AS f FROM rows;
-SELECT count(*), min(distance), max(distance), max(passed) = 1 AS members_pass, min(passed) < 0.05 AS strangers_do_not,
-  bool_and(abs(passed - 1 + lsbf_fnr(f, distance)) < 1e-12) AS as_told, bool_and(passed <= before) AS falls
+SELECT count(*), min(distance), max(distance), max(passed) = 1 AS members_pass, min(passed) < 0.05 AS unrelated_do_not,
+  bool_and(abs(passed - 1 + lsbf_fnr(f, distance)) < 1e-12) AS matches_lsbf_fnr, bool_and(passed <= before) AS falls
 FROM (SELECT f, c.*, lag(passed, 1, 1) OVER (ORDER BY distance) AS before FROM f, lsbf_curve(f) c) t;
 SELECT count(*), max(distance) FROM f, lsbf_curve(f, 1, 0.25, 5) c;
 SELECT bool_and(wide.passed >= narrow.passed) AS more_pass FROM f, lsbf_curve(f, 1, 2, 20) narrow JOIN LATERAL lsbf_curve(f, 1.3, 2, 20) wide USING (distance);

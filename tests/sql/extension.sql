@@ -7,16 +7,16 @@ CREATE VIEW ours AS
   SELECT p.* FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
   JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass WHERE extname = 'pg_lsbf';
 
--- All is immutable and parallel safe but what looks at tables or at the session; nothing is SECURITY DEFINER.
+-- Everything is immutable and parallel safe, except what reads tables or the state of the session; nothing is SECURITY DEFINER.
 SELECT count(*) > 0 AS some, bool_and(provolatile = 'i' OR proname IN ('lsbf_design_for', 'lsbf_cache')) AS immutable,
   bool_and(proparallel = 's' OR proname IN ('lsbf_design_for', 'lsbf_cache')) AS parallel_safe,
   bool_or(prosecdef) AS definer FROM ours;
--- What is not strict: constructors, whose arguments may be left out, and what aggregates are made of.
+-- Not strict: functions whose arguments may be omitted, aggregates, transition functions and window functions.
 SELECT DISTINCT proname FROM ours WHERE NOT proisstrict ORDER BY 1;
--- Every aggregate can run in parallel: a combine function, and a state that is no pointer.
+-- Every aggregate can run in parallel: it has a combine function, and its state is not of type internal.
 SELECT aggfnoid::regprocedure FROM pg_aggregate
   WHERE aggfnoid IN (SELECT oid FROM ours) AND (aggcombinefn = 0 OR aggtranstype = 'internal'::regtype);
--- Every function, operator and type says what it is for.
+-- Every function, operator and type has a description.
 SELECT pg_describe_object(classid, objid, 0) FROM pg_depend d
   WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_lsbf') AND deptype = 'e'
     AND classid <> 'pg_cast'::regclass AND classid <> 'pg_opfamily'::regclass
@@ -24,7 +24,7 @@ SELECT pg_describe_object(classid, objid, 0) FROM pg_depend d
     AND NOT (classid = 'pg_type'::regclass AND objid IN ('lsbf[]'::regtype, 'lsbf_choice[]'::regtype))
   ORDER BY 1;
 
--- It is trusted: whoever may create things in a database can create and drop it. A superuser can move it.
+-- It is trusted: any role with the CREATE privilege on the database can create and drop it. A superuser can move it.
 DROP VIEW ours;
 DROP EXTENSION pg_lsbf;
 CREATE ROLE owner_of_test;

@@ -1,4 +1,4 @@
--- The helpers themselves: a helper that never fails would make every test pass.
+-- Tests of the helpers: one that never fails would make every test pass.
 SELECT expect_error('SELECT 1');
 SELECT expect_error('SELECT 1/0');
 SELECT expect_error('SELECT ''x''::int');

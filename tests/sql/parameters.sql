@@ -1,10 +1,10 @@
--- dsbf_new: what is derived, and what is refused.
+-- dsbf_new: derived parameters, and invalid ones.
 SELECT i.* FROM dsbf_new(dims => 1024, capacity => 1000, near => 0.05, far => 0.2, tables => 20, seed => 7) f, lsbf_info(f) i \gx
--- Section 3 of the paper: l' = ceil(log_{(1-near)/(1-far)} 4n), 2^l' positions a table where that is small.
+-- Section 3 of the paper: l' = ceil(log_{(1-near)/(1-far)} 4n), 2^l' positions per table if that is small.
 SELECT n, e, d, hashes, hashes = ceil(ln(4 * n) / ln((1 - e) / (1 - d))) AS as_in_the_paper
   FROM (VALUES (1000, 0.05, 0.4), (1000, 0.05, 0.2), (10000, 0.025, 0.2), (10, 0.1, 0.5)) t(n, e, d),
   LATERAL lsbf_info(dsbf_new(dims => 1024, capacity => n, near => e, far => d, tables => 8)) i;
--- Named, positional, and with arguments left out.
+-- Named, positional and omitted arguments.
 SELECT dsbf_new(8, 10, 0.1, 0.5) = dsbf_new(dims => 8, capacity => 10, near => 0.1, far => 0.5, seed => 0, metric => 'Hamming') AS same;
 SELECT (lsbf_info(dsbf_new(capacity => 10, near => 0.1))).far;
 
@@ -43,6 +43,6 @@ SELECT a, expect_error('SELECT dsbf_new(' || a || ')') FROM unnest(ARRAY[
   'capacity => 10, near => 0.1, alphabet => ''greek'''
 ]) AS a;
 
--- Too large is found before anything is allocated.
+-- Sizes over the limit are detected before anything is allocated.
 SELECT expect_error('SELECT dsbf_new(dims => 1024, capacity => 1000000000000, near => 0.05, far => 0.4, tables => 8)');
 SELECT expect_error('SELECT dsbf_new(dims => 1024, capacity => 100, near => 0.05, far => 0.4, tables => 8, bits => 8589934592)');

@@ -11,12 +11,12 @@ SELECT bool_and(m.kind = lsbf_kind(f) AND m.kind = i.kind AND m.metric = i.metri
 -- The default metric of each kind.
 SELECT (lsbf_info(dsbf_new(capacity => 10, near => 0.1))).metric AS dsbf, (lsbf_info(lsbf_new(capacity => 10, near => 0.1))).metric AS lsbf, (lsbf_info(ilbf_new(capacity => 10, near => 0.1))).metric AS ilbf;
 
--- The same arguments give the same bytes: named, positional, defaults written out, in any case and order.
+-- The same arguments give the same bytes: named, positional, defaults written out, in any letter case and order.
 SELECT dsbf_new(64, 10, 0.1)::bytea = dsbf_new(near => 0.1, capacity => 10, dims => 64, metric => 'HAMMING', seed => 0, alphabet => 'bits')::bytea AS dsbf,
   lsbf_new(64, 10, 0.1)::bytea = lsbf_new(near => 0.1, capacity => 10, dims => 64, metric => 'L2', seed => 0, far => NULL)::bytea AS lsbf,
   ilbf_new(64, 10, 0.1)::bytea = ilbf_new(near => 0.1, capacity => 10, dims => 64, metric => 'l2', seed => 0, blooms_aligned => false)::bytea AS ilbf;
 SELECT count(DISTINCT f::bytea) AS different FROM generate_series(1, 100) i, LATERAL (SELECT lsbf_new(dims => 16 + i * 0, capacity => 1000, near => 0.3)) s(f);
--- What lsbf_info says, said to the constructor, is the same filter.
+-- The parameters that lsbf_info returns, passed to the constructor, give the same filter.
 SELECT m.kind, m.metric, f = CASE m.kind
   WHEN 'dsbf' THEN dsbf_new(metric => i.metric, capacity => i.capacity, near => i.near, far => i.far, tables => i.tables, seed => i.seed, hashes => i.hashes, width => i.width, bits => i.bits)
   WHEN 'lsbf' THEN lsbf_new(metric => i.metric, capacity => i.capacity, near => i.near, far => i.far, tables => i.tables, seed => i.seed, hashes => i.hashes, width => i.width, bits => i.bits,
@@ -40,7 +40,7 @@ CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN
 SELECT p FROM plan('SELECT lsbf_agg(v, lsbf_new(capacity => 10, near => 0.1)) FROM t') p WHERE p ~ '_new';
 SELECT p FROM plan('SELECT lsbf_agg(v, lsbf_new(capacity => n, near => 0.1)) FROM t') p WHERE p ~ '_new';
 
--- Arguments that make no sense: what was given and what is allowed.
+-- Invalid arguments: the error names what was given and what is allowed.
 SELECT a, expect_error('SELECT lsbf_new(' || a || ')') FROM unnest(ARRAY['', 'capacity => 10', 'near => 1', 'capacity => 0, near => 1', 'capacity => -1, near => 1',
   'capacity => 1000000000001, near => 1', 'capacity => 9223372036854775807, near => 1', 'capacity => 10, near => 0', 'capacity => 10, near => -1', 'capacity => 10, near => ''NaN''',
   'capacity => 10, near => ''Infinity''', 'capacity => 10, near => ''-Infinity''', 'capacity => 10, near => 1e308', 'capacity => 10, near => 1, far => 1', 'capacity => 10, near => 1, far => 0.5',

@@ -1,6 +1,6 @@
--- Filters that keep up with their tables.
+-- Filters that are kept up to date with their tables.
 
--- A trigger adds what is inserted. Row by row is enough where rows come singly.
+-- A trigger adds inserted vectors. A row-level trigger is enough if rows are inserted one at a time.
 CREATE TABLE songs (id serial PRIMARY KEY, embedding real[]);
 CREATE TABLE song_filter (f lsbf NOT NULL);
 INSERT INTO song_filter VALUES (lsbf_new(dims => 3, capacity => 1000, near => 0.1));
@@ -14,18 +14,18 @@ INSERT INTO songs (embedding) SELECT ARRAY[i * 37 % 1001, i * i % 997, i] FROM g
 INSERT INTO songs (embedding) VALUES (NULL), ('{1,2,3}');
 UPDATE songs SET embedding = '{-1,-2,-3}' WHERE id = 1;
 SELECT count(*) AS songs, count(*) FILTER (WHERE approx_member(f, embedding)) AS found FROM songs, song_filter;
--- Nothing is ever taken out: the song that was changed is still there, and a new filter forgets it.
+-- Members are never removed: the old vector of an updated song is found until the filter is rebuilt.
 SELECT approx_member(f, '{37,1,1}') AS old FROM song_filter;
 UPDATE song_filter SET f = (SELECT lsbf_agg(embedding, lsbf_new(dims => 3, capacity => 1000, near => 0.1)) FROM songs);
 SELECT approx_member(f, '{37,1,1}') AS old, approx_member(f, '{-1,-2,-3}') AS new FROM song_filter;
--- A roll back takes the additions with it.
+-- A rollback undoes the additions.
 BEGIN;
 INSERT INTO songs (embedding) VALUES ('{500,500,500}');
 SELECT approx_member(f, '{500,500,500}') AS before_rollback FROM song_filter;
 ROLLBACK;
 SELECT approx_member(f, '{500,500,500}') AS after_rollback FROM song_filter;
 
--- One update a statement, however many rows: a transition table and lsbf_agg with the stored filter as prototype.
+-- One update per statement, for any number of rows: a transition table and lsbf_agg with the stored filter as prototype.
 DROP TRIGGER add_song ON songs;
 CREATE FUNCTION add_songs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,13 +38,13 @@ INSERT INTO songs (embedding) VALUES (NULL);
 INSERT INTO songs (embedding) SELECT embedding FROM songs WHERE false;
 SELECT count(*) FILTER (WHERE approx_member(f, embedding)) = count(embedding) AS all_found FROM songs, song_filter;
 SELECT f = (SELECT lsbf_agg(embedding, lsbf_new(dims => 3, capacity => 1000, near => 0.1)) FROM songs) AS as_if_built_at_once FROM song_filter;
--- A vector that does not fit is refused before it is stored.
+-- A vector of other dimensions is refused, and its row is not stored.
 INSERT INTO songs (embedding) VALUES ('{1,2}');
 SELECT count(*) AS not_stored FROM songs WHERE array_length(embedding, 1) = 2;
--- A column that must never be NULL catches a forgotten WHEN: lsbf_add of a NULL vector is NULL.
+-- A NOT NULL column catches a missing WHEN clause: lsbf_add of a NULL vector is NULL.
 SELECT expect_error('UPDATE song_filter SET f = lsbf_add(f, NULL)');
 
--- A rolling window: one filter a day, merged for the last three days; a day that is over is dropped, not subtracted.
+-- A rolling window: one filter per day, merged for the last three days. Old days are deleted, not subtracted.
 CREATE TABLE daily (day date PRIMARY KEY, f lsbf NOT NULL);
 CREATE FUNCTION prototype() RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$ SELECT ilbf_new(dims => 3, capacity => 1000, near => 0.1) $$;
 CREATE FUNCTION seen(on_day date, v real[]) RETURNS void LANGUAGE sql AS $$
@@ -58,5 +58,5 @@ SELECT f = (SELECT lsbf_agg(ARRAY[i * 37 % 1001, i * i % 997, i], prototype()) F
 SELECT day, lsbf_members(f) BETWEEN 44 AND 56 AS about_50, lsbf_members(lsbf_union_agg(f) OVER (ORDER BY day ROWS 2 PRECEDING)) BETWEEN 44 AND 170 AS about_150 FROM daily ORDER BY day;
 DELETE FROM daily WHERE day < '2024-01-08';
 SELECT count(*), lsbf_union_agg(f) = (SELECT f FROM recent) AS same FROM daily;
--- Overlapping days are merged as often as one likes.
+-- Merging the same days repeatedly changes nothing.
 SELECT lsbf_union_agg(d.f | r.f) = r.f AS idempotent FROM daily d, recent r GROUP BY r.f;

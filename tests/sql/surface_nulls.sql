@@ -1,4 +1,4 @@
--- NULL in each argument position of every function. A strict function gives NULL; the others are looked at below.
+-- NULL in each argument position of every function. A strict function returns NULL; the others are tested below.
 CREATE VIEW ours AS
   SELECT p.* FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
   JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass WHERE extname = 'pg_lsbf';
@@ -25,7 +25,7 @@ CREATE TABLE outcomes AS SELECT proname, at, call_with_null(proname, proargtypes
 SELECT outcome, count(*) FROM outcomes GROUP BY outcome;
 SELECT proname, count(*) AS calls, string_agg(DISTINCT at::text, ', ') AS positions FROM outcomes GROUP BY proname ORDER BY proname;
 
--- Constructors: NULL is what leaving out an argument is.
+-- Constructors: a NULL argument is the same as an omitted one.
 CREATE VIEW constructors AS SELECT proname, name, n, regexp_replace(type, 'DEFAULT.*', '') AS type FROM ours,
   LATERAL (SELECT n, split_part(a, ' ', 1) AS name, substring(a FROM ' (.*)') AS type FROM unnest(string_to_array(pg_get_function_arguments(oid), ', ')) WITH ORDINALITY AS u(a, n)) s
   WHERE proname LIKE '%\_new';
@@ -48,7 +48,7 @@ SELECT lsbf_agg(v, p) = f AS nulls_skipped FROM f, (VALUES (NULL::real[]), ('{1,
 SELECT lsbf_agg(v, NULL) IS NULL AS neither FROM (VALUES (NULL::real[]), (NULL)) t(v);
 SELECT expect_error('SELECT lsbf_agg(v, NULL) FROM (VALUES (NULL::real[]), (''{1,2}'')) t(v)');
 SELECT expect_error('SELECT lsbf_agg(v, CASE WHEN v IS NOT NULL THEN NULL ELSE p END) FROM f, (VALUES (NULL::real[]), (''{1,2}'')) t(v)');
--- A prototype that is missing only where the vector is.
+-- A prototype may be NULL where the vector is NULL.
 SELECT lsbf_agg(v, CASE WHEN v IS NOT NULL THEN p END) = f AS fine FROM f, (VALUES (NULL::real[]), ('{1,2}')) t(v) GROUP BY f;
 SELECT lsbf_union_agg(x) = f AS nulls_skipped FROM f, LATERAL (VALUES (NULL::lsbf), (f), (NULL), (p)) t(x) GROUP BY f;
 SELECT lsbf_union_agg(NULL) IS NULL AS only_nulls FROM f;
@@ -57,5 +57,5 @@ SELECT f | NULL IS NULL AS "|", f = NULL IS NULL AS "=", f <> NULL IS NULL AS "<
 SELECT NULL::lsbf::bytea IS NULL AND NULL::bytea::lsbf IS NULL AND NULL::text::lsbf IS NULL AS casts;
 -- lsbf_info of NULL is a row of NULLs, as for every strict function in FROM.
 SELECT count(*), count(kind) FROM lsbf_info(NULL);
--- A NULL that is not typed picks one of the versions and gives NULL.
+-- An untyped NULL resolves to one of the overloaded functions, which returns NULL.
 SELECT approx_member(f, NULL) IS NULL AND approx_votes(f, NULL) IS NULL AND approx_distance(f, NULL) IS NULL AND lsbf_add(f, NULL) IS NULL AS untyped FROM f;

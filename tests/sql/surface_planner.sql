@@ -1,4 +1,4 @@
--- What the planner knows: how many rows pass, what asking costs, and so in which order conditions run.
+-- The planner's estimates for approx_member: selectivity, cost, and so the order in which conditions are evaluated.
 CREATE TABLE t AS SELECT i AS id, ARRAY[i, i * 7 % 1001, -i, i % 13]::real[] AS v, i % 10 AS ten FROM generate_series(1, 10000) i;
 ANALYZE t;
 CREATE TABLE filters AS SELECT lsbf_agg(v, lsbf_new(dims => 4, capacity => 1000, near => 0.1)) AS f FROM t WHERE id <= 1000;
@@ -10,7 +10,7 @@ $$;
 CREATE FUNCTION cheap(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE COST 1 AS 'BEGIN RETURN $1 > 0; END';
 CREATE FUNCTION recheck(real[]) RETURNS boolean LANGUAGE plpgsql IMMUTABLE COST 10000 AS 'BEGIN RETURN $1[1] > 0; END';
 
--- The rows the planner expects of a query's first node, and a plan with the filter's text left out.
+-- The estimated rows of a plan's top node, the estimated cost per row, and the plan without the text of filters.
 CREATE FUNCTION expected_rows(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
@@ -18,7 +18,7 @@ BEGIN
   EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
   RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
 END $$;
-CREATE FUNCTION cost_a_row(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+CREATE FUNCTION cost_per_row(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   plan json;
   bare json;
@@ -32,14 +32,14 @@ DECLARE
   line text;
 BEGIN
   FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-    -- The filter's text is long, and servers name the result of a subquery differently.
+    -- The text of a filter is long, and PostgreSQL versions name the result of a subquery differently.
     line := regexp_replace(line, '''[A-Za-z0-9+/=]{40,}''::lsbf', 'FILTER', 'g');
     line := replace(replace(line, ' (returns $0)', ''), '$0', '(InitPlan 1).col1');
     RETURN NEXT line;
   END LOOP;
 END $$;
 
--- Selectivity: a constant filter gives what it predicts plus the rows one may assume to be near; all well under the 1/3 of other functions.
+-- Selectivity: for a constant filter its predicted rate, plus an assumed share of near rows; well below the default of 1/3.
 SELECT kind, rows BETWEEN 10000 * lsbf_fpr(f) AND 10000 * (lsbf_fpr(f) + 0.05) AS from_its_rate, rows < 2000 AS well_under_a_third
   FROM unnest(ARRAY['dsbf', 'lsbf', 'ilbf']) kind, constant(kind, 500) f, expected_rows(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', f)) rows;
 SELECT kind, expected_rows(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', constant(kind, 5000))) > 3 * expected_rows(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', constant(kind, 500))) AS overfull_lets_more_pass
@@ -49,31 +49,31 @@ SELECT expected_rows('SELECT FROM t WHERE approx_member((SELECT f FROM filters),
 SELECT kind, bool_and(now >= before) AS grows_with_theta FROM unnest(ARRAY['dsbf', 'lsbf', 'ilbf']) kind, LATERAL (
   SELECT now, lag(now, 1, 0) OVER (ORDER BY theta) AS before FROM constant(kind, 500) f, unnest(ARRAY[1, 3, 30]) theta, expected_rows(format('SELECT FROM t WHERE approx_member(%L::lsbf, v, %s)', f, theta)) now) s GROUP BY kind ORDER BY kind;
 SELECT expected_rows('SELECT FROM t WHERE NOT approx_member((SELECT f FROM filters), v)') AS negated, expected_rows('SELECT FROM t WHERE approx_member((SELECT f FROM filters), v) AND ten = 3') AS both;
--- An immutable function that gives a filter is a constant too; a stable one is good for an estimate.
+-- An immutable function that returns a filter is folded to a constant; a stable one is evaluated for the estimate.
 CREATE FUNCTION immutable_filter() RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$ SELECT constant('lsbf', 500) $$;
 CREATE FUNCTION stable_filter() RETURNS lsbf STABLE LANGUAGE sql AS $$ SELECT constant('lsbf', 500) $$;
 SELECT expected_rows('SELECT FROM t WHERE approx_member(immutable_filter(), v)') = expected_rows(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', constant('lsbf', 500))) AS immutable,
   expected_rows('SELECT FROM t WHERE approx_member(stable_filter(), v)') = expected_rows(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', constant('lsbf', 500))) AS stable;
 
--- Cost: more than comparing numbers, less than a recheck; more tables and dims cost more.
-SELECT kind, cost_a_row(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', constant(kind, 10))) BETWEEN 5 AND 1000 AS between FROM unnest(ARRAY['dsbf', 'lsbf', 'ilbf']) kind;
-SELECT cost_a_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 50), v)') > 2 * cost_a_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 5), v)') AS tables,
-  cost_a_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 5, dims => 4000), v)') > 2 * cost_a_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 5, dims => 4), v)') AS dims;
-SELECT cost_a_row('SELECT FROM t WHERE approx_member((SELECT f FROM filters), v)') > 40 AS unknown_filter;
+-- Cost: higher than comparing numbers, lower than a recheck; it grows with tables and dims.
+SELECT kind, cost_per_row(format('SELECT FROM t WHERE approx_member(%L::lsbf, v)', constant(kind, 10))) BETWEEN 5 AND 1000 AS between FROM unnest(ARRAY['dsbf', 'lsbf', 'ilbf']) kind;
+SELECT cost_per_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 50), v)') > 2 * cost_per_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 5), v)') AS tables,
+  cost_per_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 5, dims => 4000), v)') > 2 * cost_per_row('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, tables => 5, dims => 4), v)') AS dims;
+SELECT cost_per_row('SELECT FROM t WHERE approx_member((SELECT f FROM filters), v)') > 40 AS unknown_filter;
 
--- Order: cheap conditions first, then approx_member, then the recheck; however they are written.
+-- Order: cheap conditions first, then approx_member, then the recheck, in whatever order they are written.
 SELECT plan(format('SELECT FROM t WHERE recheck(v) AND approx_member(%L::lsbf, v) AND ten = 3', constant(kind, 10))) FROM unnest(ARRAY['dsbf', 'lsbf', 'ilbf']) kind;
 SELECT plan('SELECT FROM t WHERE approx_member((SELECT f FROM filters), v) AND recheck(v) AND cheap(ten)');
 PREPARE generic(lsbf) AS SELECT FROM t WHERE recheck(v) AND approx_member($1, v) AND ten = 3;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE generic(NULL);
 RESET plan_cache_mode;
--- The filter is asked before the join that rechecks: few rows are left for it.
+-- The filter is applied before the join that rechecks, so that few rows reach the join.
 CREATE TABLE members AS SELECT * FROM t WHERE id <= 1000;
 ANALYZE members;
 SELECT plan(format('SELECT FROM t JOIN members m ON recheck(t.v || m.v) WHERE approx_member(%L::lsbf, t.v)', constant('lsbf', 10)));
--- Semi-join by filter and index.
+-- An index condition and a filter.
 CREATE INDEX ON t (ten);
 SELECT plan(format('SELECT FROM t WHERE ten = 77 AND approx_member(%L::lsbf, v)', constant('lsbf', 10)));
--- A filter that cannot be read when planning is no reason to fail: the error comes from asking.
+-- Planning does not fail for a filter that does not fit the column: the error is raised by execution.
 SELECT expect_error('EXPLAIN SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, dims => 3), v)') AS plan, expect_error('SELECT FROM t WHERE approx_member(lsbf_new(capacity => 10, near => 0.1, dims => 3), v)') AS execution;

@@ -1,4 +1,4 @@
--- Literals and parameters without a type: the text version reads the vector that the filter's metric expects.
+-- Literals and parameters without a type: the overload for text parses the kind of vector that the filter's metric expects.
 CREATE TABLE f AS SELECT * FROM (VALUES
   ('hamming', lsbf_add(dsbf_new(capacity => 10, near => 0.1), B'0101')),
   ('symbols', lsbf_add(dsbf_new(capacity => 10, near => 0.1, alphabet => 'symbols'), 'word')),
@@ -18,10 +18,10 @@ SELECT approx_votes(f('l2'), '[1,2.5,-3]') = approx_votes(f('l2'), ARRAY[1, 2.5,
   approx_distance(f('l1'), '[1,2.5,-3]') = approx_distance(f('l1'), ARRAY[1, 2.5, -3]::real[]) AS distance,
   lsbf_add(f('l2'), '[4,5,6]') = lsbf_add(f('l2'), ARRAY[4, 5, 6]::real[]) AS add;
 SELECT lsbf_agg(v, lsbf_new(capacity => 10, near => 0.1)) = lsbf_agg(v::real[], lsbf_new(capacity => 10, near => 0.1)) AS agg FROM (VALUES ('{1,2}'), ('{3,4}')) t(v);
--- theta may be a literal of any kind.
+-- theta may be any numeric literal, quoted or not.
 SELECT approx_member(f('l2'), '[1,2.5,-3]', 2), approx_member(f('l2'), '[1,2.5,-3]', 1.5), approx_member(f('l2'), '[1,2.5,-3]', '3'), approx_member(f('l2'), vec => '[1,2.5,-3]', theta => 1e3);
 
--- A driver's $1 without a type.
+-- Parameters without a type, as drivers send them.
 PREPARE one AS SELECT approx_member(f('l2'), $1);
 PREPARE two AS SELECT approx_member(f('l2'), $1, $2);
 PREPARE three AS SELECT approx_member($1, $2, $3), approx_votes($1, $2), approx_distance($1, $2), lsbf_fnr($1, $3), lsbf_kind($1 | $1);
@@ -40,12 +40,12 @@ EXECUTE two('[1,2.5,-3]', NULL);
 EXECUTE four(f('l2'), '[1,2.5,-3]');
 EXECUTE six('[1,2.5,-3]');
 EXECUTE seven('[1,2]', ilbf_new(capacity => 10, near => 0.1));
--- A typed array stays what it is.
+-- A typed array is not read as text.
 PREPARE typed(real[]) AS SELECT approx_member(f('l2'), $1);
 EXECUTE typed('{1,2.5,-3}');
 EXECUTE typed(ARRAY[1, 2.5, -3]);
 
--- Text that is no vector.
+-- Text that is not a valid vector.
 SELECT t, expect_error(format('SELECT approx_member(f(%L), %L)', m, t)) FROM (VALUES
   ('l2', ''), ('l2', ' '), ('l2', '[]'), ('l2', '{}'), ('l2', '1,2,3'), ('l2', '[1,2'), ('l2', '1,2]'), ('l2', '[1,2,3}'), ('l2', '[1,,3]'), ('l2', '[1,2,]'),
   ('l2', '[1 2 3]'), ('l2', '[1,2,x]'), ('l2', '[1,2,NULL]'), ('l2', '[[1,2,3]]'), ('l2', '{{1,2,3}}'), ('l2', '[0:2]={1,2,3}'), ('l2', '[1,2,0x10]'), ('l2', '[1,2,1_0]'),
@@ -55,5 +55,5 @@ SELECT t, expect_error(format('SELECT approx_member(f(%L), %L)', m, t)) FROM (VA
   ('jaccard', ''), ('jaccard', 'a,b'), ('jaccard', '{a,b'), ('jaccard', '{a,,b}'), ('jaccard', '{a,}'), ('jaccard', '{,a}'), ('jaccard', '{NULL}'),
   ('jaccard', '{"a}'), ('jaccard', '{"a"b}'), ('jaccard', '{a\')) v(m, t);
 
--- Types that are no vector: PostgreSQL's own error.
+-- Types that are not vectors: PostgreSQL's own error.
 SELECT DISTINCT ON (t) t, expect_error(format('SELECT approx_member(f(''l2''), %s)', t)) FROM unnest(ARRAY['1', '1.5', 'true', 'now()', '''[1,2,3]''::jsonb', 'point(1,2)', 'f(''l2'')', 'ARRAY[true]']) AS t ORDER BY t;

@@ -1,28 +1,28 @@
--- SQL as others write it.
+-- The extension in all kinds of SQL that users write.
 CREATE TABLE items (id int, day date, v real[]);
 INSERT INTO items SELECT i, date '2024-01-01' + i % 10, ARRAY[i * 37 % 1001, i * i % 997, i] FROM generate_series(1, 1000) i;
-CREATE TABLE asked AS SELECT i AS id, CASE WHEN i <= 500 THEN ARRAY[i * 37 % 1001 + 0.01, i * i % 997, i]::real[] ELSE ARRAY[-i, -i * 7 % 1001, -3 * i]::real[] END AS v FROM generate_series(1, 1000) i;
+CREATE TABLE queries AS SELECT i AS id, CASE WHEN i <= 500 THEN ARRAY[i * 37 % 1001 + 0.01, i * i % 997, i]::real[] ELSE ARRAY[-i, -i * 7 % 1001, -3 * i]::real[] END AS v FROM generate_series(1, 1000) i;
 CREATE TABLE filters AS SELECT 'all' AS name, lsbf_agg(v, lsbf_new(dims => 3, capacity => 1000, near => 0.1)) AS f FROM items;
 CREATE FUNCTION p() RETURNS lsbf IMMUTABLE LANGUAGE sql RETURN lsbf_new(dims => 3, capacity => 1000, near => 0.1);
--- What every query below must find: how many pass (near ones, and false positives) is the same each time.
-CREATE TABLE truth AS SELECT a.id FROM asked a, filters WHERE approx_member(f, a.v);
+-- The rows that every statement below must return: near ones, and the same false positives each time.
+CREATE TABLE truth AS SELECT q.id FROM queries q, filters WHERE approx_member(f, q.v);
 SELECT count(*) FILTER (WHERE id <= 500) > 480 AS near, count(*) FILTER (WHERE id > 500) < 50 AS far FROM truth;
 CREATE FUNCTION right_ids(ids int[]) RETURNS boolean LANGUAGE sql AS $$ SELECT ids = (SELECT array_agg(id ORDER BY id) FROM truth) $$;
 
 -- Joins, semi-joins, CTEs, LATERAL, subqueries, views.
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS cross_join FROM asked a CROSS JOIN filters WHERE approx_member(f, a.v);
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS join_on FROM asked a JOIN filters ON approx_member(f, a.v);
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS semi_join FROM asked a WHERE EXISTS (SELECT FROM filters WHERE approx_member(f, a.v));
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS scalar_subquery FROM asked a WHERE approx_member((SELECT f FROM filters), a.v);
-WITH w AS MATERIALIZED (SELECT f FROM filters) SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS cte FROM asked a, w WHERE approx_member(f, a.v);
-WITH w AS (SELECT lsbf_agg(v, p()) AS f FROM items) SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS cte_aggregate FROM asked a, w WHERE approx_member(f, a.v);
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS cross_join FROM queries q CROSS JOIN filters WHERE approx_member(f, q.v);
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS join_on FROM queries q JOIN filters ON approx_member(f, q.v);
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS semi_join FROM queries q WHERE EXISTS (SELECT FROM filters WHERE approx_member(f, q.v));
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS scalar_subquery FROM queries q WHERE approx_member((SELECT f FROM filters), q.v);
+WITH w AS MATERIALIZED (SELECT f FROM filters) SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS cte FROM queries q, w WHERE approx_member(f, q.v);
+WITH w AS (SELECT lsbf_agg(v, p()) AS f FROM items) SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS cte_aggregate FROM queries q, w WHERE approx_member(f, q.v);
 WITH RECURSIVE r(i, f) AS (SELECT 0, p() UNION ALL SELECT i + 1, lsbf_add(f, ARRAY[i, i, i]) FROM r WHERE i < 10) SELECT count(*), bool_and(i = 0 OR approx_member(f, ARRAY[i - 1, i - 1, i - 1])) AS recursive FROM r;
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS lateral FROM asked a, LATERAL (SELECT approx_member(f, a.v) AS m FROM filters) l WHERE m;
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS outer_join FROM asked a LEFT JOIN filters ON approx_member(f, a.v) WHERE name IS NOT NULL;
-SELECT right_ids(array_agg(id ORDER BY id)) AS in_case FROM (SELECT a.id, CASE WHEN approx_member(f, a.v) THEN 1 ELSE 0 END AS c FROM asked a, filters) s WHERE c = 1;
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS array_of_filters FROM asked a, (SELECT array_agg(f) AS fs FROM filters) s WHERE approx_member(fs[1], a.v);
-SELECT right_ids(array_agg(a.id ORDER BY a.id)) AS composite FROM asked a, (SELECT filters AS row FROM filters) s WHERE approx_member((row).f, a.v);
-CREATE VIEW passing AS SELECT a.id FROM asked a, filters WHERE approx_member(f, a.v);
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS lateral FROM queries q, LATERAL (SELECT approx_member(f, q.v) AS m FROM filters) l WHERE m;
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS outer_join FROM queries q LEFT JOIN filters ON approx_member(f, q.v) WHERE name IS NOT NULL;
+SELECT right_ids(array_agg(id ORDER BY id)) AS in_case FROM (SELECT q.id, CASE WHEN approx_member(f, q.v) THEN 1 ELSE 0 END AS c FROM queries q, filters) s WHERE c = 1;
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS array_of_filters FROM queries q, (SELECT array_agg(f) AS fs FROM filters) s WHERE approx_member(fs[1], q.v);
+SELECT right_ids(array_agg(q.id ORDER BY q.id)) AS composite FROM queries q, (SELECT filters AS row FROM filters) s WHERE approx_member((row).f, q.v);
+CREATE VIEW passing AS SELECT q.id FROM queries q, filters WHERE approx_member(f, q.v);
 SELECT right_ids(array_agg(id ORDER BY id)) AS view FROM passing;
 CREATE MATERIALIZED VIEW daily AS SELECT day, lsbf_agg(v, p()) AS f FROM items GROUP BY day;
 CREATE UNIQUE INDEX ON daily (day);
@@ -32,7 +32,7 @@ SELECT count(*) AS joined_by_day FROM items JOIN daily USING (day) WHERE approx_
 
 -- Prepared statements: custom and generic plans, the filter as a parameter and as a column.
 PREPARE by_column(real[], float8) AS SELECT approx_member(f, $1, $2) FROM filters;
-PREPARE by_parameter(lsbf) AS SELECT right_ids(array_agg(id ORDER BY id)) FROM asked WHERE approx_member($1, v);
+PREPARE by_parameter(lsbf) AS SELECT right_ids(array_agg(id ORDER BY id)) FROM queries WHERE approx_member($1, v);
 SELECT f FROM filters \gset
 SET plan_cache_mode = force_custom_plan;
 EXECUTE by_column('{37,1,1}', 1);
@@ -42,7 +42,7 @@ EXECUTE by_column('{37,1,1}', 1);
 EXECUTE by_column('{-1000,1,1}', 2.5);
 EXECUTE by_parameter(:'f');
 EXECUTE by_parameter(NULL);
-PREPARE generic(lsbf) AS SELECT count(*) FROM asked WHERE approx_member($1, v);
+PREPARE generic(lsbf) AS SELECT count(*) FROM queries WHERE approx_member($1, v);
 EXPLAIN (COSTS OFF) EXECUTE generic(NULL);
 RESET plan_cache_mode;
 
@@ -54,7 +54,7 @@ BEGIN
   SELECT f INTO filter FROM filters;
   RETURN approx_member(filter, x);
 END $$;
-SELECT right_ids(array_agg(id ORDER BY id)) AS plpgsql FROM asked WHERE passes(v);
+SELECT right_ids(array_agg(id ORDER BY id)) AS plpgsql FROM queries WHERE passes(v);
 CREATE FUNCTION build() RETURNS lsbf LANGUAGE plpgsql AS $$
 DECLARE
   filter lsbf := p();
@@ -88,7 +88,7 @@ DO $$ BEGIN
 END $$;
 -- Cursors, also across a commit.
 BEGIN;
-DECLARE c CURSOR WITH HOLD FOR SELECT id FROM asked, filters WHERE approx_member(f, v) ORDER BY id;
+DECLARE c CURSOR WITH HOLD FOR SELECT id FROM queries, filters WHERE approx_member(f, v) ORDER BY id;
 FETCH 2 FROM c;
 COMMIT;
 FETCH 2 FROM c;
@@ -122,7 +122,7 @@ CREATE TABLE domains (f song_filter DEFAULT lsbf_new(capacity => 10, near => 0.1
 INSERT INTO domains DEFAULT VALUES;
 SELECT lsbf_kind(lsbf_add(f, '[1,2]')), approx_member(f, '[1,2]') FROM domains;
 SELECT expect_error('INSERT INTO domains VALUES (ilbf_new(capacity => 10, near => 0.1))');
-CREATE INDEX only_known ON asked (id) WHERE approx_member(lsbf_add(lsbf_new(dims => 3, capacity => 10, near => 0.1), '[1,2,3]'), v);
+CREATE INDEX only_known ON queries (id) WHERE approx_member(lsbf_add(lsbf_new(dims => 3, capacity => 10, near => 0.1), '[1,2,3]'), v);
 CREATE INDEX by_value ON filters USING hash (f);
 SET enable_seqscan = off;
 SELECT name FROM filters WHERE f = (SELECT lsbf_union_agg(f) FROM daily);
@@ -142,7 +142,7 @@ SELECT count(*) AS rows, bool_and(approx_member(f, v)) AS excluded FROM (SELECT 
 SELECT count(*) AS groups FROM (SELECT f FROM daily GROUP BY f) s;
 SELECT count(*) AS united FROM (SELECT f FROM daily UNION SELECT f FROM daily EXCEPT SELECT f FROM daily WHERE day = '2024-01-01') s;
 
--- JSON and text carry filters; COPY in both formats.
+-- Filters in JSON and text; COPY in all formats.
 SELECT (to_json(filters) ->> 'f')::lsbf = f AS json, (row_to_json(filters)::jsonb ->> 'f')::lsbf = f AS jsonb, encode(f::bytea, 'hex') = encode(lsbf_send(f), 'hex') AS bytes FROM filters;
 CREATE TEMP TABLE copied (LIKE filters);
 CREATE FUNCTION copy_through(format text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -156,9 +156,9 @@ BEGIN
 END $$;
 SELECT format, copy_through(format) FROM unnest(ARRAY['text', 'csv', 'binary']) format;
 
--- One statement that reads, merges and writes.
+-- Statements that read, merge and write filters.
 INSERT INTO filters SELECT 'even days', lsbf_union_agg(f) FROM daily WHERE extract(day FROM day)::int % 2 = 0;
 INSERT INTO filters SELECT 'odd days', lsbf_union_agg(f) FROM daily WHERE extract(day FROM day)::int % 2 = 1;
 WITH halves AS (DELETE FROM filters WHERE name LIKE '% days' RETURNING f) SELECT lsbf_union_agg(f) = (SELECT f FROM filters WHERE name = 'all') AS returning FROM halves;
-MERGE INTO filters t USING (SELECT 'all' AS name, lsbf_agg(v, p()) AS f FROM asked) s ON t.name = s.name WHEN MATCHED THEN UPDATE SET f = t.f | s.f WHEN NOT MATCHED THEN INSERT VALUES (s.name, s.f);
-SELECT bool_and(approx_member(f, v)) AS merged FROM filters, asked;
+MERGE INTO filters t USING (SELECT 'all' AS name, lsbf_agg(v, p()) AS f FROM queries) s ON t.name = s.name WHEN MATCHED THEN UPDATE SET f = t.f | s.f WHEN NOT MATCHED THEN INSERT VALUES (s.name, s.f);
+SELECT bool_and(approx_member(f, v)) AS merged FROM filters, queries;

@@ -1,4 +1,4 @@
--- Vectors of odd shapes and values.
+-- Vectors of unusual shapes and values.
 CREATE TABLE f AS SELECT * FROM (VALUES
   ('bits', lsbf_add(dsbf_new(capacity => 10, near => 0.1), B'0101')),
   ('symbols', lsbf_add(lsbf_new(metric => 'hamming', alphabet => 'symbols', capacity => 10, near => 0.1), 'żółw')),
@@ -19,10 +19,10 @@ SELECT v, expect_error(format('SELECT approx_member(f(%L), %s)', f, v)) FROM bad
 SELECT v FROM bad WHERE expect_error(format('SELECT approx_member(f(%L), %s)', f, v)) <> expect_error(format('SELECT approx_votes(f(%L), %s)', f, v))
   OR expect_error(format('SELECT approx_member(f(%L), %s)', f, v)) <> expect_error(format('SELECT lsbf_add(f(%L), %s)', f, v))
   OR expect_error(format('SELECT approx_member(f(%L), %s)', f, v)) <> expect_error(format('SELECT lsbf_agg(%2$s, f(%1$L))', f, v));
--- An error leaves nothing behind that the next call could trip over.
+-- An error does not affect the next call.
 SELECT approx_member(f('l2'), ARRAY[1, 2, 3]::real[]) AS l2, approx_member(f('cosine'), ARRAY[1, 2, 3]::real[]) AS cosine, approx_member(f('bits'), B'0101') AS bits, approx_member(f('jaccard'), ARRAY[1, 2, 3]) AS jaccard;
 
--- Unusual but fine: other lower bounds, negative zero, tiny and huge numbers, order and repetition in sets, elements written differently.
+-- Unusual but valid: other lower bounds, negative zero, tiny and huge numbers, order and repetition in sets, elements written differently.
 SELECT approx_member(f('l2'), '[5:7]={1,2,3}'::real[]) AS bounds, approx_member(f('l2'), ARRAY[1, 2, 3]::real[] || '{}'::real[]) AS concatenated, approx_member(f('l2'), (ARRAY[0, 1, 2, 3]::real[])[2:4]) AS slice;
 SELECT approx_member(lsbf_add(lsbf_new(capacity => 10, near => 0.1), '{0,0}'::real[]), '{-0,0}'::real[]) AS negative_zero,
   lsbf_add(lsbf_new(capacity => 10, near => 0.1), '{0,0}'::real[]) = lsbf_add(lsbf_new(capacity => 10, near => 0.1), '{-0,0}'::real[]) AS same_member;
@@ -33,18 +33,18 @@ SELECT approx_member(f('l2'), '{1e300,1e300,1e300}'::double precision[]) AS huge
 SELECT approx_member(f('jaccard'), ARRAY[3, 1, 2, 1]) AS order_and_repetition, approx_member(f('jaccard'), '{1,2,3}'::bigint[]) AS bigint, approx_member(f('jaccard'), ARRAY['3', '2', '1']) AS texts,
   approx_member(f('jaccard'), ARRAY[-1, 2147483647]) AS other;
 SELECT approx_member(f('symbols'), 'żółw'::text) AS letters, approx_member(f('symbols'), ARRAY[380, 243, 322, 119]) AS code_points, expect_error('SELECT approx_member(f(''symbols''), convert_to(''żółw'', ''UTF8''))') AS bytes;
--- bit(n) pads and cuts as PostgreSQL does; what arrives is what counts.
+-- bit(n) is padded or truncated by PostgreSQL; the filter sees the result.
 SELECT approx_member(f('bits'), '0101'::bit(4)) AS bit4, expect_error('SELECT approx_member(f(''bits''), ''010''::bit(3))') AS bit3, approx_member(f('bits'), '01010'::bit(4)) AS cut;
--- Trailing bits of the last byte do not count.
+-- Unused bits of the last byte are ignored.
 SELECT lsbf_add(p, B'0101') = lsbf_add(p, substring(B'01011111' FROM 1 FOR 4)) AS trailing FROM dsbf_new(capacity => 10, near => 0.1) p;
 
--- One dimension, and as many as allowed.
+-- One dimension, and the largest number of dimensions.
 SELECT approx_member(lsbf_add(lsbf_new(capacity => 10, near => 0.1), ARRAY[1]), ARRAY[1]) AS one, approx_member(lsbf_add(dsbf_new(capacity => 10, near => 0.1), B'1'), B'1') AS one_bit;
 SELECT (lsbf_info(lsbf_add(dsbf_new(capacity => 10, near => 0.1), repeat('01', 524288)::varbit))).dims AS most;
 SELECT expect_error('SELECT lsbf_add(dsbf_new(capacity => 10, near => 0.1), repeat(''01'', 524289)::varbit)') AS too_many;
 SELECT expect_error('SELECT lsbf_add(lsbf_new(capacity => 10, near => 0.1, tables => 200), array_fill(1::real, ARRAY[1000000]))') AS too_many_random_numbers;
 
--- Vectors that are toasted, compressed or not, and vectors in an expanded array.
+-- Vectors that are TOASTed, compressed or not, and expanded arrays.
 CREATE TABLE big(i int, v real[], w real[]);
 ALTER TABLE big ALTER v SET STORAGE external, ALTER w SET STORAGE extended;
 INSERT INTO big SELECT i, v, v FROM generate_series(1, 20) i, LATERAL (SELECT array_agg((i + j % 3)::real ORDER BY j) AS v FROM generate_series(1, 4000) j) s;

@@ -12,12 +12,12 @@ SELECT lsbf_union_agg(f)::bytea = (SELECT lsbf_agg(b, p())::bytea FROM v) AS sam
 SELECT lsbf_union_agg(f) IS NULL AS no_rows FROM f WHERE g > 5;
 SELECT lsbf_union_agg(CASE WHEN g = 1 THEN f END) = (SELECT f FROM f WHERE g = 1) AS nulls_skipped FROM f;
 SELECT lsbf_union(NULL, p()) IS NULL AND lsbf_union(p(), NULL) IS NULL AS null;
--- Merging leaves its arguments alone.
+-- Merging does not modify its arguments.
 CREATE TABLE before AS SELECT g, f::bytea AS b FROM f;
 SELECT count(*) FROM (SELECT lsbf_union_agg(f) OVER (ORDER BY g) FROM f) s;
 SELECT bool_and(f::bytea = b) AS unchanged FROM f JOIN before USING (g);
 
--- Filters that hash differently are refused, naming what differs.
+-- Filters that hash differently are refused, and the error names what differs.
 CREATE TABLE d AS SELECT k, v, format('dims => %s, capacity => %s, near => %s, far => %s, tables => %s, hashes => %s, bits => %s, votes => %s, seed => %s',
     CASE k WHEN 'dims' THEN v ELSE '256' END, CASE k WHEN 'capacity' THEN v ELSE '300' END, CASE k WHEN 'near' THEN v ELSE '0.02' END,
     CASE k WHEN 'far' THEN v ELSE '0.4' END, CASE k WHEN 'tables' THEN v ELSE '8' END, CASE k WHEN 'hashes' THEN v ELSE '15' END,

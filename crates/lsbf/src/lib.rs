@@ -1,10 +1,12 @@
-//! Locality-sensitive Bloom filters.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 pub mod balance;
 pub mod binomial;
 pub mod design;
 pub mod error;
 pub mod filter;
+mod handle;
 pub mod hash;
 pub mod interrupt;
 pub mod limits;
@@ -14,3 +16,9 @@ pub mod params;
 pub mod prefetch;
 pub mod rates;
 pub mod vector;
+
+pub use design::Options;
+pub use error::Error;
+pub use handle::Filter;
+pub use params::{Kind, Metric};
+pub use vector::Vector;

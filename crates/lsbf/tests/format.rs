@@ -118,7 +118,7 @@ fn golden_files_of_version_1_are_read_and_rebuilt() {
         }
         for member in &g.members {
             for image in [&words, &g.filter.image] {
-                assert!(g.engine.contains_in(&format::View::valid(image), &member.view(), 1.0).unwrap());
+                assert!(g.engine.contains(&format::View::valid(image).queried(), &member.view(), 1.0).unwrap());
             }
         }
     }
@@ -157,8 +157,8 @@ fn whatever_is_accepted_can_be_used() {
             let Ok(mut engine) = Engine::centred(facts.params.clone(), facts.dims, centre) else { continue };
             let theta = if facts.params.kind == Kind::Probing && round % 64 != 0 { 1.0 } else { 3.0 };
             for member in &g.members {
-                let _ = engine.contains_in(&format::View::valid(&image), &member.view(), 1.0);
-                let _ = engine.votes_in(&format::View::valid(&image), &member.view(), theta);
+                let _ = engine.contains(&format::View::valid(&image).queried(), &member.view(), 1.0);
+                let _ = engine.votes(&format::View::valid(&image).queried(), &member.view(), theta);
             }
             // Rates of a filter with probes are found by experiment: a few will do.
             let is_quick = facts.params.kind != Kind::Probing || round % 64 == 0;
@@ -296,14 +296,14 @@ fn a_list_becomes_words_without_changing_an_answer() {
                 for theta in [1.0, 2.0] {
                     let answer = |engine: &mut Engine, image: &[u64]| {
                         let view = format::View::valid(image);
-                        let member = engine.contains_in(&view, &query.view(), theta).unwrap();
-                        (member, engine.votes_in(&view, &query.view(), theta).unwrap())
+                        let member = engine.contains(&view.queried(), &query.view(), theta).unwrap();
+                        (member, engine.votes(&view.queried(), &query.view(), theta).unwrap())
                     };
                     assert_eq!(answer(&mut engine, &filter.image), answer(&mut engine, &dense));
                 }
                 if kind == Kind::Ilbf {
                     let distance = |engine: &mut Engine, image: &[u64]| {
-                        engine.distance_in(&format::View::valid(image), &query.view()).unwrap()
+                        engine.distance(&format::View::valid(image).queried(), &query.view()).unwrap()
                     };
                     assert_eq!(distance(&mut engine, &filter.image), distance(&mut engine, &dense));
                 }

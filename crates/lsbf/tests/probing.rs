@@ -123,7 +123,8 @@ fn accepted(params: &Params, world: World, distances: &[(f64, f64)]) -> Vec<(f64
             *predicted += acceptance(&facts, distance, theta) / FILTERS as f64;
             for member in members.iter().take(500) {
                 let query = world.at(member, distance, &mut s);
-                *passed += f64::from(u8::from(engine.contains_in(&filter.view(), &query.view(), theta).unwrap()));
+                *passed +=
+                    f64::from(u8::from(engine.contains(&filter.view().queried(), &query.view(), theta).unwrap()));
                 *trials += 1;
             }
         }
@@ -289,7 +290,8 @@ fn collisions_are_estimated_from_the_sample() {
         let mut engine = Engine::centred(choice.params.clone(), DIMS as u32, study.centre.clone()).unwrap();
         let mut filter = Owned::centred(&choice.params, DIMS as u32, &study.centre);
         members.iter().for_each(|row| filter.add(&mut engine, &Vector::F32(row)).unwrap());
-        let passes = queries.iter().filter(|row| engine.contains_in(&filter.view(), &Vector::F32(row), 1.0).unwrap());
+        let passes =
+            queries.iter().filter(|row| engine.contains(&filter.view().queried(), &Vector::F32(row), 1.0).unwrap());
         passes.count() as f64 / queries.len() as f64
     };
     let (plain, measured) = (choose(None), choose(Some(&rows)));

@@ -73,7 +73,7 @@ fn added_vector_is_always_found() {
             for member in &members {
                 for theta in [1.0, 2.0, 5.0] {
                     assert!(
-                        engine.contains_in(&filter.view(), &member.view(), theta).unwrap(),
+                        engine.contains(&filter.view().queried(), &member.view(), theta).unwrap(),
                         "{kind:?} {space:?} {options:?} {theta}"
                     );
                 }
@@ -101,7 +101,8 @@ fn growing_theta_never_turns_true_into_false() {
                     q.iter_mut().zip(m).for_each(|(q, m)| *q += 20.0 * (*q - m));
                 }
                 let thetas = [0.1, 0.25, 0.4, 0.7, 1.0, 1.3, 1.5, 2.0, 2.9, 3.0, 5.0, 8.0, 20.0, 100.0];
-                let answers = thetas.map(|theta| engine.contains_in(&filter.view(), &query.view(), theta).unwrap());
+                let answers =
+                    thetas.map(|theta| engine.contains(&filter.view().queried(), &query.view(), theta).unwrap());
                 assert!(answers.is_sorted(), "{kind:?} {space:?}: {answers:?}");
                 turned += usize::from(answers.contains(&true) && answers.contains(&false));
             }
@@ -160,11 +161,11 @@ fn near_vectors_pass_and_unrelated_ones_do_not() {
                 }
                 _ => query,
             };
-            engine.contains_in(&filter.view(), &scaled.view(), 1.0).unwrap()
+            engine.contains(&filter.view().queried(), &scaled.view(), 1.0).unwrap()
         });
         let near = near.count();
         let unrelated = (0..500)
-            .filter(|_| engine.contains_in(&filter.view(), &space.random(256, &mut s).view(), 1.0).unwrap())
+            .filter(|_| engine.contains(&filter.view().queried(), &space.random(256, &mut s).view(), 1.0).unwrap())
             .count();
         assert!(near > 450, "{kind:?} {space:?}: {near} of 500 near vectors passed");
         assert!(unrelated < 50, "{kind:?} {space:?}: {unrelated} of 500 unrelated vectors passed");
@@ -186,7 +187,7 @@ fn screening_is_asking_and_adding() {
         let (mut counters, mut body) = (Counters::default(), vec![0; params.body_words() as usize]);
         let mut seen = 0;
         for row in &rows {
-            let expected = engine.contains_in(&filter.view(), &row.view(), 1.0).unwrap();
+            let expected = engine.contains(&filter.view().queried(), &row.view(), 1.0).unwrap();
             if !expected || adds == Adds::All {
                 filter.add(&mut engine, &row.view()).unwrap();
             }
@@ -239,7 +240,7 @@ fn bad_vectors_are_refused() {
         let params = params(kind, space, 10, 1);
         let mut engine = engine(&params, 3);
         let filter = Owned::new(&params, engine.dims);
-        let error = engine.contains_in(&filter.view(), value, 1.0).unwrap_err();
+        let error = engine.contains(&filter.view().queried(), value, 1.0).unwrap_err();
         assert!(error.message.contains(message), "{:?} is not {message:?}", error.message);
     };
     let [bits, symbols, l2, _, cosine, jaccard] = common::SPACES;
@@ -257,7 +258,7 @@ fn bad_vectors_are_refused() {
         let params = params(Kind::Dsbf, l2, 10, 1);
         let mut engine = engine(&params, 3);
         let filter = Owned::new(&params, 3);
-        assert!(engine.contains_in(&filter.view(), &Vector::F64(&[1.0; 3]), theta).is_err());
+        assert!(engine.contains(&filter.view().queried(), &Vector::F64(&[1.0; 3]), theta).is_err());
     }
 }
 
@@ -276,7 +277,7 @@ fn estimated_distances_are_near_the_true_ones() {
             let step: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
             let length = step.iter().map(|x| x * x).sum::<f64>().sqrt();
             let query: Vec<f64> = member.iter().zip(&step).map(|(m, x)| m + distance * x / length).collect();
-            engine.distance_in(&filter.view(), &Vector::F64(&query)).unwrap()
+            engine.distance(&filter.view().queried(), &Vector::F64(&query)).unwrap()
         });
         let mut found: Vec<f64> = found.collect();
         found.sort_unstable_by(f64::total_cmp);
@@ -309,7 +310,8 @@ fn a_filter_that_cannot_separate_its_members_says_so() {
         let (params, _) = parameters(kind, Metric::L2, &options).unwrap();
         let mut engine = engine(&params, 64);
         let filter = build(&mut engine, &members);
-        let passed = strangers.iter().filter(|v| engine.contains_in(&filter.view(), &v.view(), 1.0).unwrap()).count();
+        let passed =
+            strangers.iter().filter(|v| engine.contains(&filter.view().queried(), &v.view(), 1.0).unwrap()).count();
         let predicted = lsbf::rates::false_positives(&Facts::of(&filter.image).unwrap(), 1.0);
         assert!(passed > 900, "{kind:?}: {passed} of 1000 passed");
         assert!(predicted > 0.6, "{kind:?}: {predicted} predicted, {passed} of 1000 passed");

@@ -70,7 +70,7 @@ fn filter(kind: &str) -> (Engine, Owned, Draw) {
 fn member(bencher: Bencher, kind: &str) {
     let (mut engine, filter, stranger) = filter(kind);
     let vector = stranger.last(engine.params.metric);
-    bencher.bench_local(|| engine.contains_in(&filter.view(), black_box(&vector), 1.0));
+    bencher.bench_local(|| engine.contains(&filter.view().queried(), black_box(&vector), 1.0));
 }
 
 #[divan::bench(args = FILTERS)]

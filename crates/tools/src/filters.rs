@@ -91,7 +91,7 @@ pub fn ask(kind: &str, rows: usize) -> Option<()> {
     own.iter_mut().for_each(|draw| _ = draw.next(metric));
     let passed = (0..rows).filter(|row| {
         let vector = own[row % 100].last(metric);
-        engine.contains_in(&filter.view(), &vector, 1.0).expect("drawn vectors are finite")
+        engine.contains(&filter.view().queried(), &vector, 1.0).expect("drawn vectors are finite")
     });
     eprintln!("{} of {rows} passed", passed.count());
     Some(())

@@ -4,4 +4,5 @@ pub mod copy;
 pub mod data;
 pub mod experiments;
 pub mod filters;
+pub mod modules;
 pub mod plot;

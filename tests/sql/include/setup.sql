@@ -1,6 +1,6 @@
--- Helpers every SQL test finds in its database.
+-- Helpers available to every SQL test.
 
--- What goes wrong when the statement runs: 'SQLSTATE: message', detail and hint in brackets.
+-- The error that a statement raises, as 'SQLSTATE: message' with detail and hint in brackets; else 'no error'.
 CREATE FUNCTION expect_error(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   state text;
@@ -21,13 +21,13 @@ BEGIN
 END
 $$;
 
--- Bits that look random and are the same in every run and on every server.
+-- Pseudorandom bits, the same in every run and on every server.
 CREATE FUNCTION random_bits(name text, bits int) RETURNS varbit IMMUTABLE LANGUAGE sql AS $$
   SELECT substring(('x' || string_agg(md5(name || ' ' || i), '' ORDER BY i))::varbit FROM 1 FOR bits)
   FROM generate_series(0, (bits - 1) / 128) AS i
 $$;
 
--- The same bits with exactly `flips` of them changed, at places that look random and depend on the name.
+-- The same bits with exactly `flips` of them changed, at pseudorandom positions that depend on the name.
 CREATE FUNCTION flip_bits(vector varbit, flips int, name text DEFAULT '') RETURNS varbit IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
   original varbit := vector;

@@ -9,7 +9,7 @@ pub mod choose;
 mod crowd;
 pub mod data;
 mod hits;
-pub mod options;
+pub(crate) mod options;
 mod papers;
 pub mod request;
 pub mod reservoir;

@@ -6,18 +6,18 @@
 pub mod bits;
 pub mod collision;
 pub mod hadamard;
-pub mod hyperplane;
+pub(crate) mod hyperplane;
 pub mod kernel;
-pub mod keys;
-pub mod linear;
-pub mod minhash;
+pub(crate) mod keys;
+pub(crate) mod linear;
+pub(crate) mod minhash;
 pub mod path;
-pub mod polytope;
-pub mod probe;
+pub(crate) mod polytope;
+pub(crate) mod probe;
 pub mod projection;
 pub mod rng;
 pub mod shingles;
-pub mod symbols;
+pub(crate) mod symbols;
 
 use crate::error::{Error, Result};
 use crate::limits;

@@ -3,13 +3,13 @@
 
 pub mod bloom;
 pub mod cost;
-pub mod crowding;
+pub(crate) mod crowding;
 pub mod dsbf;
 pub mod explain;
 mod facts;
-pub mod ilbf;
+pub(crate) mod ilbf;
 pub mod lsbf;
-pub mod probing;
+pub(crate) mod probing;
 
 pub use facts::Facts;
 

@@ -1,8 +1,8 @@
 //! The vectors, bit strings, strings and sets that filters take: views of values that stay where they are.
 
-pub mod dense;
+pub(crate) mod dense;
 pub mod set;
-pub mod text;
+pub(crate) mod text;
 
 pub use half::f16;
 
@@ -68,5 +68,41 @@ impl Vector<'_> {
             Vector::BigInts(_) => "bigint[]",
             Vector::Hashed(_) => "text[]",
         }
+    }
+}
+
+impl<'a> From<&'a [f32]> for Vector<'a> {
+    fn from(x: &'a [f32]) -> Self {
+        Vector::F32(x)
+    }
+}
+
+impl<'a> From<&'a [f64]> for Vector<'a> {
+    fn from(x: &'a [f64]) -> Self {
+        Vector::F64(x)
+    }
+}
+
+impl<'a> From<&'a [i32]> for Vector<'a> {
+    fn from(x: &'a [i32]) -> Self {
+        Vector::Ints(x)
+    }
+}
+
+impl<'a> From<&'a [i64]> for Vector<'a> {
+    fn from(x: &'a [i64]) -> Self {
+        Vector::BigInts(x)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Vector<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Vector::Bytes(bytes)
+    }
+}
+
+impl<'a> From<&'a str> for Vector<'a> {
+    fn from(text: &'a str) -> Self {
+        Vector::Text(text)
     }
 }

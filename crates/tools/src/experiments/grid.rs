@@ -50,7 +50,7 @@ pub fn measure(setting: &Setting, filters: u64, queries: usize) -> Rates {
             let mut ask = |distance: f64| {
                 let member = &members[random.below(members.len() as u64) as usize];
                 let query = world.at_distance(member, distance, &mut random);
-                engine.contains_in(&filter.view(), &query.view(), *theta).expect("a query fits")
+                engine.contains(&filter.view().queried(), &query.view(), *theta).expect("a query fits")
             };
             positives.note(ask(far));
             negatives.note(!ask(near));

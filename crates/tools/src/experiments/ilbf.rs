@@ -130,7 +130,8 @@ impl Draw {
         let mut votes = Votes::default();
         for _ in 0..queries {
             let asked = query.draw(&self.members, self.away, &mut self.random);
-            let found = self.engine.votes_in(&self.filter.view(), &Vector::F64(&asked), theta).expect("a query fits");
+            let found =
+                self.engine.votes(&self.filter.view().queried(), &Vector::F64(&asked), theta).expect("a query fits");
             votes.0[found as usize] += 1;
         }
         votes
@@ -141,8 +142,9 @@ impl Draw {
         let mut count = Count::default();
         for _ in 0..queries {
             let asked = query.draw(&self.members, self.away, &mut self.random);
-            count
-                .note(self.engine.contains_in(&self.filter.view(), &Vector::F64(&asked), theta).expect("a query fits"));
+            count.note(
+                self.engine.contains(&self.filter.view().queried(), &Vector::F64(&asked), theta).expect("a query fits"),
+            );
         }
         count
     }

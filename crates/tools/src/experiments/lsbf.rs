@@ -117,7 +117,7 @@ fn one_filter(params: &Params, distances: &[f64], queries: usize) -> Vec<(Count,
             query.iter_mut().for_each(|x| *x = random.gaussian());
             let scale = distance / query.iter().map(|x| x * x).sum::<f64>().sqrt();
             query.iter_mut().zip(member).for_each(|(x, m)| *x = m + *x * scale);
-            count.note(engine.contains_in(&filter.view(), &Vector::F64(&query), 1.0).expect("a query fits"));
+            count.note(engine.contains(&filter.view().queried(), &Vector::F64(&query), 1.0).expect("a query fits"));
         }
         (count, rates::acceptance(&facts, distance, 1.0))
     };

@@ -3,7 +3,7 @@
 //! by slot, in how many of the k it is set (Qian and others, section II).
 
 mod counting;
-pub mod distance;
+pub(crate) mod distance;
 pub mod votes;
 
 use super::bits::{Body, BodyMut};

@@ -44,7 +44,7 @@ fn costs(kind: &str, change: impl Fn(Options) -> Options, members: usize, dims: 
     let mut draw = Draw::new(1, dims as usize);
     (0..members).for_each(|_| filter.add(&mut engine, &draw.next(Metric::L2)).expect("vectors are finite"));
     let ask = nanoseconds(pool, |vector| {
-        std::hint::black_box(engine.contains_in(&filter.view(), vector, 1.0).expect("vectors are finite"));
+        std::hint::black_box(engine.contains(&filter.view().queried(), vector, 1.0).expect("vectors are finite"));
     });
     let add = nanoseconds(pool, |vector| filter.add(&mut engine, vector).expect("vectors are finite"));
     Costs { ask, add, bytes: filter.image.len() * 8 }

@@ -1,0 +1,212 @@
+//! The modules of the project and which of them use each other, read from the source files, and a picture of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A crate with its modules in layers, lowest first. A module may use those of lower layers only.
+pub struct Crate {
+    pub title: &'static str,
+    pub source: &'static str,
+    pub layers: &'static [&'static [&'static str]],
+}
+
+/// The core and the extension.
+pub const CRATES: [Crate; 2] = [
+    Crate {
+        title: "crates/lsbf: the core, without PostgreSQL",
+        source: "crates/lsbf/src",
+        layers: &[
+            &["limits", "mix", "interrupt", "prefetch", "binomial", "balance"],
+            &["error"],
+            &["memory"],
+            &["vector"],
+            &["params"],
+            &["hash"],
+            &["filter"],
+            &["rates"],
+            &["design"],
+            &["handle"],
+        ],
+    },
+    Crate {
+        title: "src: the extension",
+        source: "src",
+        layers: &[
+            &["boundary"],
+            &["vector"],
+            &["cache"],
+            &["types"],
+            &["aggregate", "query", "window", "design"],
+            &["hooks"],
+        ],
+    },
+];
+
+/// The repository that this crate is part of.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// For each module of a crate, the modules that it uses and its lines of code. The root is not a module, and tests do
+/// not count.
+pub fn uses(root: &Path, source: &str) -> BTreeMap<String, (BTreeSet<String>, usize)> {
+    let mut modules: BTreeMap<String, (BTreeSet<String>, usize)> = BTreeMap::new();
+    let source = root.join(source);
+    for file in rust_files(&source) {
+        let inside = file.strip_prefix(&source).expect("it is inside");
+        let module = inside.iter().next().expect("it has a name").to_string_lossy().replace(".rs", "");
+        if module == "lib" || module == "tests" {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("it can be read");
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let (used, lines) = modules.entry(module.clone()).or_default();
+        *lines += code.lines().count();
+        used.extend(used_by(code).filter(|name| *name != module));
+    }
+    // Macros and types at the root of a crate are no modules.
+    let names: BTreeSet<String> = modules.keys().cloned().collect();
+    modules.values_mut().for_each(|(used, _)| used.retain(|name| names.contains(name)));
+    modules
+}
+
+/// The names that follow `crate::` outside of comments.
+fn used_by(code: &str) -> impl Iterator<Item = String> {
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let paths = lines.flat_map(|line| line.split("crate::").skip(1));
+    paths.flat_map(|path| {
+        let names = match path.strip_prefix('{') {
+            Some(list) => list.split(['}', ';']).next().unwrap_or_default().split(',').collect(),
+            None => vec![path],
+        };
+        names.into_iter().map(|name| {
+            let name = name.trim();
+            name[..name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len())].to_string()
+        })
+    })
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        match path.is_dir() {
+            true => files.extend(rust_files(&path)),
+            false if path.extension().is_some_and(|ending| ending == "rs") => files.push(path),
+            false => {}
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Modules that are in no layer, and uses that point to the own or a higher layer.
+pub fn violations(root: &Path, krate: &Crate) -> Vec<String> {
+    let layer = |name: &str| krate.layers.iter().position(|layer| layer.contains(&name));
+    let mut found = Vec::new();
+    for (module, (used, _)) in uses(root, krate.source) {
+        let Some(own) = layer(&module) else {
+            found.push(format!("{}/{module} is in no layer", krate.source));
+            continue;
+        };
+        let wrong = used.iter().filter(|name| layer(name).is_none_or(|other| other >= own));
+        found.extend(wrong.map(|name| format!("{}/{module} must not use {name}", krate.source)));
+    }
+    found
+}
+
+const BOX_WIDTH: usize = 118;
+const BOX_HEIGHT: usize = 38;
+const GAP: usize = 16;
+const ROW: usize = 84;
+const TOP: usize = 64;
+const MARGIN: usize = 24;
+
+/// The picture of both crates: one row per layer, an arrow from every module to those it uses in the nearest lower layer
+/// that it uses at all. Arrows that would only repeat a path are left out.
+pub fn picture(root: &Path) -> String {
+    let mut out = String::new();
+    let width = 2 * MARGIN + 6 * BOX_WIDTH + 5 * GAP;
+    let mut top = 0;
+    for krate in &CRATES {
+        top += draw(root, krate, top, width, &mut out);
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {top}\" width=\"{width}\" height=\"{top}\" \
+         font-family=\"Helvetica, Arial, sans-serif\">\n<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" \
+         markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 z\" fill=\"#777\"/></marker></defs>\n\
+         <rect width=\"{width}\" height=\"{top}\" fill=\"#fff\"/>\n{out}</svg>\n"
+    )
+}
+
+/// Draws a crate from `top` on; the height it takes.
+fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) -> usize {
+    let modules = uses(root, krate.source);
+    let height = TOP + krate.layers.len() * ROW;
+    let mut places = BTreeMap::new();
+    for (number, layer) in krate.layers.iter().rev().enumerate() {
+        let taken = layer.len() * BOX_WIDTH + (layer.len() - 1) * GAP;
+        for (at, name) in layer.iter().enumerate() {
+            places.insert(*name, ((width - taken) / 2 + at * (BOX_WIDTH + GAP), top + TOP + number * ROW));
+        }
+    }
+    let title = top + 34;
+    writeln!(out, "<text x=\"{MARGIN}\" y=\"{title}\" font-size=\"18\" font-weight=\"bold\">{}</text>", krate.title)
+        .expect("text grows");
+    for (name, &(x, y)) in &places {
+        let Some((used, _)) = modules.get(*name) else { continue };
+        for (to_x, to_y) in direct(&modules, used).into_iter().filter_map(|other| places.get(other.as_str())) {
+            let (from_x, to_x) = (x + BOX_WIDTH / 2, to_x + BOX_WIDTH / 2);
+            let (from_y, to_y) = (y + BOX_HEIGHT, to_y - 2);
+            let bend = (to_y - from_y) / 2;
+            writeln!(
+                out,
+                "<path d=\"M{from_x} {from_y} C{from_x} {} {to_x} {} {to_x} {to_y}\" fill=\"none\" stroke=\"#999\" \
+                 marker-end=\"url(#arrow)\"/>",
+                from_y + bend,
+                to_y - bend
+            )
+            .expect("text grows");
+        }
+    }
+    for (name, &(x, y)) in &places {
+        let lines = modules.get(*name).map_or(0, |(_, lines)| *lines);
+        let (centre, below) = (x + BOX_WIDTH / 2, y + 31);
+        writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" fill=\"#eaf3fb\" \
+             stroke=\"#0072b2\"/>\n<text x=\"{centre}\" y=\"{}\" font-size=\"14\" text-anchor=\"middle\">{name}</text>\n\
+             <text x=\"{centre}\" y=\"{below}\" font-size=\"10\" fill=\"#666\" text-anchor=\"middle\">{} lines</text>",
+            y + 17,
+            rounded(lines)
+        )
+        .expect("text grows");
+    }
+    height
+}
+
+/// To two digits, so that the picture changes only when the code changes much.
+fn rounded(lines: usize) -> usize {
+    let unit = 10usize.pow(lines.max(1).ilog10().saturating_sub(1));
+    lines / unit * unit
+}
+
+/// The modules of `used` that no other one of them uses, directly or not.
+fn direct(modules: &BTreeMap<String, (BTreeSet<String>, usize)>, used: &BTreeSet<String>) -> Vec<String> {
+    let reaches = |from: &String, to: &String| {
+        let (mut open, mut seen) = (vec![from.clone()], BTreeSet::new());
+        while let Some(name) = open.pop() {
+            for next in modules.get(&name).into_iter().flat_map(|(used, _)| used) {
+                if next == to {
+                    return true;
+                }
+                if seen.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+        false
+    };
+    used.iter().filter(|to| !used.iter().any(|from| from != *to && reaches(from, to))).cloned().collect()
+}

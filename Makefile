@@ -1,4 +1,4 @@
-# Thin on purpose: what the targets do is in scripts/.
+# The targets are implemented in scripts/.
 .DEFAULT_GOAL := help
 .PHONY: help all demo demo-distributed test test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
@@ -9,59 +9,59 @@ help: ## list the targets
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
 	@echo
-	@echo "PG_CONFIG=/path/to/pg_config chooses the server (PostgreSQL 15 to 18); else one is found or installed."
+	@echo "PG_CONFIG=/path/to/pg_config selects the server (PostgreSQL 15 to 18); by default one is found or installed."
 
-demo: ## build, start a private server, find characters that look alike, with a filter and without; plot in target/demo; PART=1 compares all
+demo: ## build, start a private server and find characters that look alike, with and without a filter; plot in target/demo; PART=1 compares all pairs
 	@scripts/demo.sh
 
-demo-distributed: ## three private servers, a similarity join between them, and what crossed the wire; UPDATE=1 writes docs/distributed.md
+demo-distributed: ## run a similarity join between three private servers and count the bytes transferred; UPDATE=1 writes docs/distributed.md
 	@scripts/demo-distributed.sh
 
-test: ## run every test, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." runs some of tests/sql and tests/scenarios
+test: ## run all tests, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." selects from tests/sql and tests/scenarios
 	@scripts/test.sh
 
-test-faults: ## what takes long: ten minutes of load, many crashes, pg_upgrade, changed values, random calls; TESTS="name ..." of tests/faults, LOAD_SECONDS=, ROUNDS=
+test-faults: ## run the long tests: ten minutes of load, crashes, pg_upgrade, corrupted values, random calls; TESTS="name ..." of tests/faults, LOAD_SECONDS=, ROUNDS=
 	@scripts/fault-tests.sh $(TESTS)
 
-accept: ## rewrite the expected output of the SQL tests; TESTS="name ..." of some
+accept: ## rewrite the expected output of the SQL tests, or of TESTS="name ..."
 	@scripts/sql-tests.sh --accept $(TESTS)
 
-fuzz: ## the core under the address sanitizer, then fuzzed, a minute each target; SECONDS_EACH=, TARGETS=, KEEP=1: see scripts/fuzz.sh
+fuzz: ## test the core under the address sanitizer, then fuzz it for a minute per target; SECONDS_EACH=, TARGETS=, KEEP=1: see scripts/fuzz.sh
 	@scripts/sanitize.sh
 	@scripts/fuzz.sh
 
-papers: ## run the papers' experiments again at full size and write docs/papers.md (some minutes)
+papers: ## repeat the papers' experiments at full size and write docs/papers.md (several minutes)
 	@cargo run --release --quiet -p lsbf-tools --bin papers
 
-bench: ## measure beside pgvector and print ratios, then bench-duplicates; N=, DIMS=, KIND=: see docs/benchmarks.md
+bench: ## compare with pgvector and print ratios, then bench-duplicates; N=, DIMS=, KIND=: see docs/benchmarks.md
 	@scripts/bench.sh
 	@scripts/bench-duplicates.sh
 
-bench-core: ## measure hashing and asking without a server
+bench-core: ## measure hashing and queries without a server
 	@scripts/bench-core.sh
 
-bench-documents: ## screen documents for near-duplicates beside datasketch; N=2000 is quick: see docs/documents.md
+bench-documents: ## screen documents for near-duplicates, compared with datasketch; N=2000 is quick: see docs/documents.md
 	@scripts/bench-documents.sh
 
-bench-duplicates: ## screen rows for near-duplicates in one pass beside pgvector; MANY=50000 is quick: see docs/duplicates.md
+bench-duplicates: ## screen rows for near-duplicates in one pass, compared with pgvector; MANY=50000 is quick: see docs/duplicates.md
 	@scripts/bench-duplicates.sh
 
 scaling: ## measure how costs grow and write docs/scaling.md (a minute)
 	@cargo run --release --quiet -p lsbf-tools --bin bench scaling
 
-quality: ## judge the filters that lsbf_design_for chooses by exact distances (some minutes); UPDATE=1 writes docs/quality.md
+quality: ## evaluate the filters that lsbf_design_for chooses against exact distances (several minutes); UPDATE=1 writes docs/quality.md
 	@scripts/quality.sh
 
-explore: ## write target/explore.html, a page with sliders: what passes filters of several radii and sizes
+explore: ## write target/explore.html, a page with sliders that shows what passes filters of several radii and sizes
 	@scripts/explore.sh
 
-all: ## build in release mode, nothing else: what PGXN's client calls first
+all: ## build in release mode only, as PGXN's client does first
 	@scripts/install.sh --build
 
 install: ## build in release mode and install into the server of PG_CONFIG; DESTDIR is honoured
 	@scripts/install.sh
 
-deb: ## build a Debian package for the server of PG_CONFIG, and try it
+deb: ## build a Debian package for the server of PG_CONFIG, and test it
 	@scripts/deb.sh
 
 clean: ## remove everything that was built

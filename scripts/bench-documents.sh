@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Screens documents for near-duplicates with MinHash bands on a private server, beside the Python library datasketch, and
-# prints both; figures go to target/bench/documents.json, the table to documents.md, and into docs/documents.md with
-# UPDATE=1.
-#   N=50000                texts: four fifths are members, the others are asked; N=2000 takes less than a minute
-#   REPEATS=5              runs of each query, after one that does not count
-#   OUT=target/bench       where results are written
+# Screens documents for near-duplicates with MinHash bands on a private server, compared with the Python library datasketch.
+# Results are written to target/bench/documents.json, the table to documents.md, and to docs/documents.md with UPDATE=1.
+#   N=50000                texts: four fifths are members, the others are queries; N=2000 takes less than a minute
+#   REPEATS=5              timed runs of each query, after one to warm up
+#   OUT=target/bench       directory of the results
 #   PROFILE=1              also shows where a scan with approx_member spends its time (needs perf)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,13 +18,13 @@ datasketch=2.0.0
 export PYTHONDONTWRITEBYTECODE=1
 ((n >= 500)) || die "N must be 500 or more, not $n"
 
-# ensure_python: sets PYTHON to one with numpy, and PEER where it also has datasketch
+# ensure_python: sets PYTHON to one with numpy, and PEER if it also has datasketch
 ensure_python() {
   PEER=
   PYTHON=$venv/bin/python
   [[ -x $PYTHON ]] || python3 -m venv --system-site-packages "$venv" 2>/dev/null || {
     apt_install python3 python3-venv
-    python3 -m venv --clear --system-site-packages "$venv" || die "no virtual environment for Python could be made"
+    python3 -m venv --clear --system-site-packages "$venv" || die "could not create a virtual environment for Python"
   }
   if "$PYTHON" -c "import datasketch, pybloomfilter; exit(datasketch.__version__ != '$datasketch')" 2>/dev/null; then
     PEER=1
@@ -34,7 +33,7 @@ ensure_python() {
     if pip_install "datasketch[bloom]==$datasketch" || pip_install "datasketch==$datasketch"; then
       PEER=1
     else
-      say "datasketch could not be installed: ours is measured alone"
+      say "datasketch could not be installed: only pg_lsbf is measured"
     fi
   fi
   "$PYTHON" -c "import numpy" 2>/dev/null || pip_install numpy || apt_install python3-numpy
@@ -45,14 +44,14 @@ pip_install() {
   "$PYTHON" -m pip install --quiet --disable-pip-version-check --prefer-binary "$@"
 }
 
-# lines: name and short description of the packages that the system's lists know
+# lines: name and short description of the packages in the system's package lists
 lines() {
   command -v apt-cache >/dev/null || return 0
   apt-cache dumpavail 2>/dev/null |
     awk '/^Package: / { name = $2 } /^Description(-en)?: / { sub(/^[^:]*: /, ""); print name ": " $0 }'
 }
 
-# profile: the functions that a scan with the filter of 14 x 9 hashes spends its time in
+# profile: the functions in which a scan with the filter of 14 x 9 hashes spends its time
 profile() {
   local pid
   command -v perf >/dev/null || apt_install linux-perf
@@ -60,7 +59,7 @@ profile() {
 SELECT pg_backend_pid() \g $WORK/pid
 DO \$\$ BEGIN
   WHILE clock_timestamp() < statement_timestamp() + interval '6 s' LOOP
-    PERFORM count(*) FROM asked WHERE approx_member((SELECT f FROM filters WHERE name = '14 x 9'), s);
+    PERFORM count(*) FROM query_texts WHERE approx_member((SELECT f FROM filters WHERE name = '14 x 9'), s);
   END LOOP;
 END \$\$;
 SQL
@@ -80,7 +79,7 @@ private_tree
 DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
 
 mkdir -p "$data"
-say "making $n texts and finding their exact similarities"
+say "generating $n texts and computing their exact similarities"
 lines | "$PYTHON" benches/documents/texts.py "$data" "$n" >"$data/source"
 
 say "starting PostgreSQL $PG_MAJOR and measuring filters"
@@ -88,10 +87,10 @@ server_start bench "shared_buffers = '512MB'" "work_mem = '64MB'" "jit = off" "m
 server_psql bench <<SQL
 CREATE EXTENSION pg_lsbf;
 CREATE TABLE members (id integer, body text);
-CREATE TABLE asked (id integer, batch text, nearest numeric, body text);
+CREATE TABLE query_texts (id integer, batch text, nearest numeric, body text);
 SQL
 server_psql bench -c "COPY members FROM STDIN" <"$data/members.tsv"
-server_psql bench -c "COPY asked FROM STDIN" <"$data/asked.tsv"
+server_psql bench -c "COPY query_texts FROM STDIN" <"$data/queries.tsv"
 server_psql bench -f benches/server/measure.sql
 server_psql bench -v repeats="$repeats" -f benches/documents/ours.sql
 server_psql bench -At -f benches/documents/json.sql >"$data/ours.json"

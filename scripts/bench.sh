@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Measures pg_lsbf beside pgvector on one private server (PostgreSQL 18) and prints ratios; all figures go to
-# target/bench/bench.json, the table also to target/bench/bench.md, and into docs/benchmarks.md with UPDATE=1.
+# Compares pg_lsbf with pgvector on one private server (PostgreSQL 18) and prints ratios. All results are written to
+# target/bench/bench.json, the tables also to target/bench/bench.md, and to docs/benchmarks.md with UPDATE=1.
 #   N=30000 DIMS=384       rows and dimensions of the vectors; generated for other dimensions and more rows
 #   KIND=lsbf              only filters of this kind (a regular expression)
 #   MANY=1000000           rows of the large table     MEMBERS=10000000   members of the largest filter
-#   REPEATS=9              runs of each query, after one that does not count
-#   DATA=../shared/data    where sentences_384.f16.npy and fingerprints_1024.u8.npy lie; without, rows are generated
-#   OUT=target/bench       where results are written
+#   REPEATS=9              timed runs of each query, after one to warm up
+#   DATA=../shared/data    directory of sentences_384.f16.npy and fingerprints_1024.u8.npy; without them rows are generated
+#   OUT=target/bench       directory of the results
 #   PROFILE=1              also shows where a scan with approx_member spends its time (needs perf)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,14 +21,14 @@ repeats=${REPEATS:-9}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/bench}
 
-# real FILE COLUMNS WANTED: its path where it is there and has the columns that are wanted
+# real FILE COLUMNS NEEDED: its path if it exists and has the number of columns that is needed
 real() { if [[ $2 == "$3" && -f $data/$1 ]]; then echo "$data/$1"; fi; }
 
 psql_bench() { server_psql bench -v dims="$dims" -v kinds="$kinds" -v repeats="$repeats" "$@"; }
 
 load() { bench_load bench "$@"; }
 
-# profile NAME: the functions that a scan with approx_member spends its time in
+# profile NAME: the functions in which a scan with approx_member spends its time
 profile() {
   local pid source
   source=$(server_query bench "SELECT source FROM filters WHERE name = '$1'")
@@ -51,11 +51,11 @@ SQL
 }
 
 bench_install
-say "building the generator of rows"
+say "building the row generator"
 cargo build --release --quiet -p lsbf-tools --bin bench
 
 say "starting PostgreSQL $PG_MAJOR with pgvector and loading $n rows of $dims dimensions, $many random ones and filters of up to $members members"
-# Four times the large table, so that a scan of it stays in memory.
+# Four times the size of the large table, so that a scan stays in memory.
 bench_start bench "$(bench_buffers "$((4 * many * (dims * 4 + 60) / 1000000 + 1000))" 2)"
 server_psql bench <<SQL
 CREATE TABLE items (id integer, v vector($dims));
@@ -77,7 +77,7 @@ done
 server_psql bench -c "VACUUM (ANALYZE, FREEZE) items, prints, random, large"
 
 server_psql bench -f benches/server/measure.sql
-say "measuring scans and builds beside <->, bit_count and <~>"
+say "measuring scans and builds, compared with <->, bit_count and <~>"
 psql_bench -f benches/server/scans.sql
 say "measuring indexes and other ways to do a semi-join"
 psql_bench -f benches/server/peers.sql
@@ -86,10 +86,10 @@ psql_bench -f benches/server/large.sql
 
 mkdir -p "$out"
 origin() { if [[ -n $1 ]]; then echo "$2"; else echo generated; fi; }
-said="$n x $dims $(origin "$sentences" "sentence embeddings"), 40000 x 1024 bits $(origin "$fingerprints" "of molecules"), $many x $dims random"
-psql_bench -At -v processor="$(processor)" -v data="$said" -f benches/server/json.sql >"$out/bench.json"
+dataset="$n x $dims $(origin "$sentences" "sentence embeddings"), 40000 x 1024 bits $(origin "$fingerprints" "of molecules"), $many x $dims random"
+psql_bench -At -v processor="$(processor)" -v data="$dataset" -f benches/server/json.sql >"$out/bench.json"
 {
-  echo "$(processor); PostgreSQL $(server_version); $said; $(date +%Y-%m-%d)."
+  echo "$(processor); PostgreSQL $(server_version); $dataset; $(date +%Y-%m-%d)."
   echo
   psql_bench -Atq -f benches/server/markdown.sql
 } >"$out/bench.md"

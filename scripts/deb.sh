@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Builds a Debian package for the server of PG_CONFIG into target/deb, and tries it: unpacked over a private copy of that
-# server, the smoke test must pass.
+# Builds a Debian package for the server of PG_CONFIG in target/deb, and tests it: a smoke test runs in a private copy of that
+# server into which the package is unpacked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/packages.sh
 . scripts/lib/server.sh
 
-command -v dpkg-deb >/dev/null || die "dpkg-deb is needed: packages are built on Debian and its kin"
+command -v dpkg-deb >/dev/null || die "dpkg-deb is needed: packages are built on Debian and its derivatives"
 ensure_rust
 ensure_postgresql
 ensure_clang
 [[ $("$PG_CONFIG" --sharedir) == /usr/share/postgresql/* ]] ||
-  die "$PG_CONFIG is not the server of a Debian package: give PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
+  die "$PG_CONFIG is not the server of a Debian package: set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
 private_tree
 
-# notice CRATE VERSION LICENCE: its text; MIT's with the authors where a crate has the name of it only
+# notice CRATE VERSION LICENCE: the text of the licence; MIT's text with the authors for a crate without a licence file
 notice() {
   local home file
   for home in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$1-$2"; do
@@ -26,14 +26,14 @@ notice() {
         return
       fi
     done
-    [[ $3 == *MIT* && -f $home/Cargo.toml ]] || die "there is no licence text of $1 $2 ($3)"
+    [[ $3 == *MIT* && -f $home/Cargo.toml ]] || die "no licence text found for $1 $2 ($3)"
     sed -n '/^authors = \[/,/\]/p' "$home/Cargo.toml"
     cat scripts/licences/MIT.txt
     return
   done
 }
 
-# notices: the licence, and those of the crates that are linked, which ask for it
+# notices: the licence, and those of the linked crates, which require it
 notices() {
   local crate version licence
   cat LICENSE
@@ -50,7 +50,7 @@ root=$WORK/$name
 docs=$root/usr/share/doc/$name
 DESTDIR=$root scripts/install.sh
 
-# The oldest C library that has all that is called.
+# The oldest C library that has all functions in use.
 glibc=$(objdump -T "$root$("$PG_CONFIG" --pkglibdir)/pg_lsbf.so" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
 mkdir -p "$docs/demo"
 cp README.md CONTRIBUTING.md CHANGELOG.md LICENSE "$docs/"
@@ -74,15 +74,15 @@ Depends: postgresql-$PG_MAJOR, libc6 (>= ${glibc#GLIBC_}), libgcc-s1
 Enhances: postgresql-$PG_MAJOR-pgvector
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f1)
 Description: locality-sensitive Bloom filters for PostgreSQL $PG_MAJOR
- A filter of a few bytes a row tells whether a vector, bit string or set close
- to the one asked for was added: for similarity semi-joins, near-duplicates, and
- joins between servers in which the filter travels instead of the rows.
+ A filter of a few bytes per row shows whether it contains a vector, bit string
+ or set close to a given one: for similarity semi-joins, near-duplicates, and
+ joins between servers in which the filter is sent instead of the rows.
 CONTROL
 mkdir -p "$TARGET/deb"
 package=$TARGET/deb/${name}_$version-1_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null
 
-say "trying the package in a private PostgreSQL $PG_MAJOR"
+say "testing the package in a private PostgreSQL $PG_MAJOR"
 dpkg-deb --extract "$package" "$WORK/tree"
 server_start package
 answer=$(server_psql package -At -v ON_ERROR_STOP=1 <<'SQL' | tail -1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The demonstration: builds, starts a private server, runs scripts/demo.sql, draws its plot, stops the server.
-#   PART=8    every 8th ideograph is compared with all others to judge the filter; 1 compares all pairs (a minute or two)
+#   PART=8    every 8th ideograph is compared with all others to evaluate the filter; 1 compares all pairs (a minute or two)
 #   UPDATE=1  writes docs/demo/acceptance.svg
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,19 +9,19 @@ cd "$(dirname "$0")/.."
 . scripts/lib/server.sh
 
 PART=${PART:-8}
-[[ $PART =~ ^[1-9][0-9]*$ ]] || die "PART=$PART is not a whole number from 1 on"
+[[ $PART =~ ^[1-9][0-9]*$ ]] || die "PART=$PART is not a whole number greater than 0"
 out=$TARGET/demo
 
-# PostgreSQL's programs do not draw: a converter that every distribution has.
+# Converts the plot to PNG with a converter that every distribution has, if it can be installed.
 write_png() {
   if ! command -v rsvg-convert >/dev/null && { is_root || sudo -n true 2>/dev/null; } && command -v apt-get >/dev/null; then
     (apt_install librsvg2-bin) || true
   fi
   if command -v rsvg-convert >/dev/null; then
     rsvg-convert --zoom 2 --output "$out/acceptance.png" "$out/acceptance.svg"
-    say "wrote $out/acceptance.svg and acceptance.png: what passes, by distance"
+    say "wrote $out/acceptance.svg and acceptance.png: share of characters that pass, by distance"
   else
-    say "wrote $out/acceptance.svg: what passes, by distance (no PNG: rsvg-convert of librsvg2-bin is not here)"
+    say "wrote $out/acceptance.svg: share of characters that pass, by distance (no PNG: rsvg-convert of librsvg2-bin is not installed)"
   fi
 }
 
@@ -30,7 +30,7 @@ ensure_postgresql
 ensure_clang
 private_tree
 DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
-say "building what draws the plot"
+say "building the plot program"
 cargo build --release --quiet -p lsbf-tools --bin acceptance
 mkdir -p "$out"
 say "starting a private PostgreSQL $PG_MAJOR in $WORK"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares docs/dependencies.md with what cargo says: direct dependencies with their licences, and the licences of all that is
+# Compares docs/dependencies.md with cargo's metadata: direct dependencies with their licences, and the licences of everything
 # compiled into the extension.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 page=docs/dependencies.md
 private_dir
 
-# crates FEATURES EDGES...: `name|licence` of what is compiled; one server stands for all
+# crates FEATURES EDGES...: `name|licence` of compiled crates, which are the same for every server
 crates() {
   local features=$1
   shift
@@ -20,13 +20,13 @@ crates 'pg15 pg_test' --depth 1 --edges normal,build,dev >"$WORK/used"
 sed -nE 's/^\| ([a-z0-9_-]+) \| ([^|]+) \|.*/\1|\2/p' "$page" | grep -v '^crate|' | sort >"$WORK/listed"
 diff "$WORK/listed" "$WORK/used" >"$WORK/diff" || {
   cat "$WORK/diff"
-  die "$page (<) does not list what Cargo.toml asks for (>)"
+  die "$page (<) does not list the dependencies of Cargo.toml (>)"
 }
 
-# One licence of an OR is enough; all of an AND are needed. Words of a licence that are not on the page are shown.
+# One licence of an OR is enough; all of an AND are needed. A licence that is not on the page is an error.
 sed -n '/^Licences of everything/,/^$/p' "$page" | tr -cs 'A-Za-z0-9.-' '\n' | sed 's/\.$//' | sort -u >"$WORK/allowed"
 allowed() { grep -qxF -- "$1" "$WORK/allowed"; }
-# satisfied LICENCE: an expression without brackets within brackets, as all are
+# satisfied LICENCE: is this expression, which must not have nested brackets, satisfied by the licences on the page?
 satisfied() {
   local part choice
   local -a parts choices
@@ -49,4 +49,4 @@ while IFS='|' read -r name licence; do
   }
 done < <(crates pg15 --edges normal)
 ((bad == 0)) || exit 1
-say "$(wc -l <"$WORK/used") direct dependencies, $(crates pg15 --edges normal | wc -l) crates, all with licences that $page names"
+say "$(wc -l <"$WORK/used") direct dependencies, $(crates pg15 --edges normal | wc -l) crates, all with licences listed in $page"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the SQL of README.md and docs/*.md, and the files docs/guide/*.sql, each document in a fresh database of one private
-# server, and compares what psql prints with what the document shows, or with NAME.out beside NAME.sql.
+# Runs the SQL of README.md and docs/*.md, and the files docs/guide/*.sql, each document in a new database of one private
+# server, and compares psql's output with the output in the document, or with NAME.out for NAME.sql.
 #   scripts/doc-tests.sh [--accept] [FILE...]
-# A block ```sql is run; a block without a language right behind it is its output, compared without trailing spaces.
-# Without such a block it must run without an error. Not run: ```sql skip, and ```sql vector where there is no pgvector.
-# --accept rewrites the outputs. The extension must be installed in TREE_PG_CONFIG, else it is built and installed.
+# A block ```sql is run; a block without a language that follows it is its output, compared without trailing spaces.
+# Without such a block it must run without an error. Not run: ```sql skip, and ```sql vector if there is no pgvector.
+# --accept rewrites the outputs. The server is that of TREE_PG_CONFIG, with the extension; if it is not set, both are prepared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -32,8 +32,8 @@ private_tree
 server_start docs
 has_vector=$(server_query docs "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")
 
-# split DOCUMENT DIR: all SQL in DIR/script, with a mark before each block; what block N shows in DIR/N.shown; the line
-# of each block in DIR/blocks.
+# split DOCUMENT DIR: writes all SQL to DIR/script, with a marker before each block; the output shown for block N to
+# DIR/N.shown; the line number of each block to DIR/blocks.
 split() {
   awk -v dir="$2" -v vector="$has_vector" '
     function fence(line) { return line ~ /^```/ }
@@ -55,10 +55,10 @@ split() {
   ' "$1"
 }
 
-# tidy: without trailing spaces, empty lines at the end
+# tidy: removes trailing spaces, and empty lines at the end
 tidy() { sed 's/[[:space:]]*$//' "$1" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'; }
 
-# rewrite DOCUMENT DIR: the document with its outputs replaced
+# rewrite DOCUMENT DIR: replaces the outputs in the document
 rewrite() {
   awk -v dir="$2" -v vector="$has_vector" '
     /^```sql *$/ || (/^```sql vector *$/ && vector) { in_sql = 1; n++ }
@@ -78,12 +78,12 @@ rewrite() {
   cat "$2/document" >"$1"
 }
 
-# judge DOCUMENT DIR NUMBER LINE
-judge() {
+# check_block DOCUMENT DIR NUMBER LINE
+check_block() {
   local got=$2/$3.got shown=$2/$3.shown
-  # A block is known to have run by the mark of what comes behind it.
+  # A block has run to its end if the marker of the next one was printed.
   if [[ ! -f $2/$(($3 + 1)).got ]]; then
-    echo "not ok - $1:$4 was not run to its end"
+    echo "not ok - $1:$4 did not run to its end"
     tail -5 "$2/output" | sed 's/^/    /'
     return 1
   fi
@@ -102,8 +102,8 @@ judge() {
   echo "ok - $1:$4"
 }
 
-# guide FILE DATABASE: with its comments, so that the output can be read alone. A first line `-- needs N` names an extension
-# that not every server has.
+# guide FILE DATABASE: the output includes the comments, so that it can be read on its own. A first line `-- needs N` names an
+# extension that not every server has.
 guide() {
   local shown=${1%.sql}.out got=$WORK/guide.out needed
   needed=$(sed -n '1s/^-- needs //p' "$1")
@@ -123,10 +123,12 @@ guide() {
 
 failed=0
 for document in "${documents[@]}"; do
+  start=$(now)
   name=${document//[^A-Za-z0-9]/_}
   if [[ $document == *.sql ]]; then
     server_run createdb docs "$name"
     guide "$document" "$name" || failed=1
+    echo "# $document took $(seconds_since "$start") s"
     continue
   fi
   dir=$WORK/$name
@@ -138,8 +140,9 @@ for document in "${documents[@]}"; do
   server_psql docs -d "$name" -v ON_ERROR_STOP=0 -v SHOW_CONTEXT=never <"$dir/script" >"$dir/output" 2>&1 || true
   awk -v dir="$dir" '/^block [0-9]+$/ { n = $2; printf "" > (dir "/" n ".got"); next } { print > (dir "/" n ".got") }' "$dir/output"
   while read -r number line; do
-    judge "$document" "$dir" "$number" "$line" || failed=1
+    check_block "$document" "$dir" "$number" "$line" || failed=1
   done <"$dir/blocks"
   [[ -z $accept ]] || rewrite "$document" "$dir"
+  echo "# $document took $(seconds_since "$start") s"
 done
 exit "$failed"

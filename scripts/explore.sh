@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A page to look at filters, with what a private server says of them: target/explore.html, for any browser, no server needed.
+# Writes target/explore.html, an interactive page about filters with data from a private server; it needs only a browser.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -13,7 +13,7 @@ private_tree
 DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
 say "starting a private PostgreSQL $PG_MAJOR in $WORK"
 server_start explore
-say "choosing, filling and asking twenty filters (a minute)"
+say "choosing, building and querying twenty filters (a minute)"
 server_psql explore -f scripts/explore.sql >"$WORK/data.json"
 page=$TARGET/explore.html
 awk -v file="$WORK/data.json" '

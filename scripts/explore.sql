@@ -1,5 +1,5 @@
--- What the page of `make explore` shows, as JSON: filters for several radii and preferences, what the theory says of each,
--- and what rows planted at some distances did.
+-- The data of the page of `make explore`, as JSON: filters for several radii and preferences, the predicted rates of each,
+-- and the measured rates of rows planted at given distances.
 \set QUIET on
 \set ON_ERROR_STOP on
 \pset tuples_only on
@@ -9,7 +9,7 @@ SET client_min_messages = warning;
 SELECT setseed(0.5) \g /dev/null
 CREATE EXTENSION pg_lsbf;
 
--- A random vector of 96 normal numbers, of some length.
+-- A random vector of 96 dimensions with the given length.
 CREATE FUNCTION step(length float8, salt int) RETURNS float8[] LANGUAGE sql VOLATILE AS $$
   SELECT array_agg(x * length / sqrt(squares)) FROM (
     SELECT x, sum(x * x) OVER () AS squares FROM (
@@ -31,7 +31,7 @@ CREATE TABLE filters AS
       LATERAL (SELECT prototype, far FROM lsbf_design_for('members', 'v', near => r.near, prefer => prefer) LIMIT 1) d) c
   GROUP BY near, prefer, far;
 
--- Rows planted at near, where misses are counted, and at twelve distances up to twice far, from one member each.
+-- Rows planted at near, to count false negatives, and at twelve distances up to twice far, each from one member.
 CREATE TABLE planted AS
   SELECT near, distance, plus(v, step(distance, id)) AS v
   FROM (SELECT near, round((2 * max(far) * i / 12)::numeric, 4)::float8 AS distance

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs tests/faults/*.sh, which take long, on the newest server there is. The last line is `N passed, N failed`.
+# Runs tests/faults/*.sh, which take long, on the newest available server. The last line is `N passed, N failed`.
 #   scripts/fault-tests.sh [NAME...]
-#   LOAD_SECONDS=600    how long connections add, merge and ask
-#   ROUNDS=20           how often each kind of crash is tried
-#   PG_CONFIG=...       the server to test with; else PostgreSQL 18 of scripts/provision-pgvector.sh
+#   LOAD_SECONDS=600    duration of the load test
+#   ROUNDS=20           number of crashes of each kind
+#   PG_CONFIG=...       the server to test; the default is PostgreSQL 18 of scripts/provision-pgvector.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -19,6 +19,6 @@ ensure_postgresql
 private_tree
 DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
 failed=0
-SCENARIOS=tests/faults scripts/scenario-tests.sh "$@" | tee "$WORK/said" || failed=1
-echo "$(grep -c '^ok - ' "$WORK/said" || true) passed, $(grep -c '^not ok - ' "$WORK/said" || true) failed"
+SCENARIOS=tests/faults scripts/scenario-tests.sh "$@" | tee "$WORK/output" || failed=1
+echo "$(grep -c '^ok - ' "$WORK/output" || true) passed, $(grep -c '^not ok - ' "$WORK/output" || true) failed"
 exit "$failed"

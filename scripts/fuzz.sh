@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fuzzes the core: first every input that was once a defect, then new ones, from the golden files and the corpus.
-#   SECONDS_EACH=60   how long each target runs
-#   TARGETS="image"   some of them: image vector parameters
-#   KEEP=1            adds what reached new code to fuzz/corpus, made small
-# An input that breaks a promise is left in fuzz/artifacts; give it a name in fuzz/regressions when it is fixed.
+# Fuzzes the core: first the inputs that once revealed defects, then new ones, derived from the golden files and the corpus.
+#   SECONDS_EACH=60   duration of each target
+#   TARGETS="image"   only these targets of image, vector and parameters
+#   KEEP=1            adds inputs that reached new code to fuzz/corpus, and minimizes it
+# An input that breaks a promise is left in fuzz/artifacts; when the defect is fixed, add it to fuzz/regressions under a name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -13,10 +13,10 @@ SECONDS_EACH=${SECONDS_EACH:-60}
 TARGETS=${TARGETS:-image vector parameters}
 [[ $SECONDS_EACH =~ ^[0-9]+$ ]] || die "SECONDS_EACH must be a number of seconds, not $SECONDS_EACH"
 
-# Coverage works with stable Rust; the sanitizer, which does not, is in scripts/sanitize.sh.
+# Coverage works with stable Rust; the sanitizer does not, and is run by scripts/sanitize.sh.
 fuzz() { "$CARGO_FUZZ" fuzz "$@" --sanitizer none --target-dir "$TARGET/fuzz"; }
 
-# The golden files are the first inputs; whatever is added to them is picked up. Then those that were kept.
+# The first inputs are all golden files and the corpus.
 seeds() {
   local file target
   mkdir -p "$WORK/image" "$WORK/vector" "$WORK/parameters"
@@ -28,12 +28,12 @@ seeds() {
   done
 }
 
-# run TARGET: what is new goes to a directory of its own
+# run TARGET: new inputs go to a directory of their own
 run() {
   local target=$1 log=$WORK/$1.log old
   old=(fuzz/regressions/"$target"/*)
   if [[ -e ${old[0]} ]]; then
-    say "$target: ${#old[@]} old defects"
+    say "$target: inputs of ${#old[@]} fixed defects"
     "$program" "${old[@]}" >"$log" 2>&1 || return 1
   fi
   say "$target: $SECONDS_EACH s"
@@ -44,7 +44,7 @@ run() {
   sed -n 's/^stat::number_of_executed_units: */    inputs tried: /p' "$log"
 }
 
-# keep TARGET: the fewest inputs that reach all the code reached so far.
+# keep TARGET: the smallest set of inputs that reaches all the code reached so far
 keep() {
   local merged=$WORK/merged/$1
   mkdir -p "$merged"
@@ -62,7 +62,7 @@ fuzz build
 host=$(rustc -vV | sed -n 's/^host: //p')
 for target in $TARGETS; do
   program=$TARGET/fuzz/$host/release/$target
-  [[ -x $program ]] || die "there is no fuzz target $target"
+  [[ -x $program ]] || die "no fuzz target $target"
   run "$target" && { [[ -z ${KEEP:-} ]] || keep "$target"; } || {
     tail -60 "$WORK/$target.log"
     die "$target broke a promise: see above"

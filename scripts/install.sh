@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds in release mode and installs into the server of PG_CONFIG. Needs no cargo-pgrx. --build only builds.
-#   PG_CONFIG       the server to build for (found or installed when not given)
-#   DEST_PG_CONFIG  the server to install into, when it is another copy of the same
+#   PG_CONFIG       the server to build for (found or installed if not given)
+#   DEST_PG_CONFIG  the server to install into, if it is a copy of that one
 #   DESTDIR         prefix for all installed files
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/packages.sh
 
-# put SOURCE DIRECTORY NAME MODE: sudo only where it is needed
+# put SOURCE DIRECTORY NAME MODE: installs a file, with sudo only if needed
 put() {
   local target=${DESTDIR:-}$2 run=
   if ! [[ -d $target ]] && ! mkdir -p "$target" 2>/dev/null || ! [[ -w $target ]]; then
@@ -18,7 +18,7 @@ put() {
   echo "    $target/$3"
 }
 
-# put_extension CONTROL SCRIPT DIRECTORY: control file, script of this version, scripts of older ones and upgrade scripts
+# put_extension CONTROL SCRIPT DIRECTORY: installs the control file, and the scripts of this version, older versions and upgrades
 put_extension() {
   local name control older
   name=$(basename "$1" .control)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Judges the filters that lsbf_design_for chooses by exact distances, on one private server (PostgreSQL 18 with pgvector).
-# The page with its pictures goes to target/quality, and to docs with UPDATE=1.
-#   N=30000                rows of the vectors, and bit strings that are members
+# Evaluates the filters that lsbf_design_for chooses against exact distances, on one private server (PostgreSQL 18 with pgvector).
+# The page and its plots are written to target/quality, and to docs with UPDATE=1.
+#   N=30000                number of vectors, and of bit strings that are members
 #   PREFER="small ..."     only these preferences of small, balanced, fast and sharp
-#   REPEATS=7              runs of each scan that is timed, after one that does not count
-#   DATA=../shared/data    where sentences_384.f16.npy and fingerprints_1024.u8.npy lie; without, rows are generated
-#   OUT=target/quality     where results are written
+#   REPEATS=7              timed runs of each scan, after one to warm up
+#   DATA=../shared/data    directory of sentences_384.f16.npy and fingerprints_1024.u8.npy; without them rows are generated
+#   OUT=target/quality     directory of the results
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/bench.sh
@@ -15,19 +15,19 @@ prefers=${PREFER:-small balanced fast sharp}
 repeats=${REPEATS:-7}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/quality}
-# A directory of its own: in that of the extension each of the two builds would make cargo build the other one anew.
-program=$TARGET/judge/release/quality
+# A separate target directory: in a common one each of the two builds would make cargo rebuild the other one.
+program=$TARGET/quality-build/release/quality
 
-# real FILE: its path where it is there and has so many rows
+# real FILE: its path if it exists and has enough rows
 real() { if [[ -f $data/$1 ]] && ((n <= 30000)); then echo "$data/$1"; fi; }
 
-# study NAME TYPE METRIC NEAR FILE: chooses, builds and asks the filters of a set
+# study NAME TYPE METRIC NEAR FILE: chooses, builds and queries the filters of a data set
 study() {
   local name=$1 type=$2 metric=$3 near=$4 file prefer far peer
   file=$(real "$5")
   say "$name: ${file:+real }${file:-generated rows}, near $near"
   server_psql quality -c "CREATE TABLE ${name}_members (id integer, v $type)" \
-    -c "CREATE TABLE ${name}_asked (id integer, kind text, distance double precision, v $type)" \
+    -c "CREATE TABLE ${name}_queries (id integer, kind text, distance double precision, v $type)" \
     -c "INSERT INTO quality.sets (name, metric, near) VALUES ('$name', '$metric', $near)"
   "$program" members "$name" "$n" ${file:+"$file"} | server_psql quality -c "COPY ${name}_members FROM STDIN BINARY"
   server_psql quality -c "VACUUM ANALYZE ${name}_members"
@@ -35,26 +35,26 @@ study() {
     choose "$name" "$prefer"
   done
   far=$(server_query quality "SELECT coalesce(far, 0) FROM quality.sets WHERE name = '$name'")
-  "$program" asked "$name" "$n" "$far" ${file:+"$file"} | server_psql quality -c "COPY ${name}_asked FROM STDIN BINARY"
+  "$program" asked "$name" "$n" "$far" ${file:+"$file"} | server_psql quality -c "COPY ${name}_queries FROM STDIN BINARY"
   case $type in
     bit*) peer="bit_count(v # (SELECT v FROM one)) < 10" ;;
     *) peer="v <-> (SELECT v FROM one) < 0.2" ;;
   esac
-  server_psql quality -v set="$name" -v members="${name}_members" -v asked="${name}_asked" -v peer="$peer" \
+  server_psql quality -v set="$name" -v members="${name}_members" -v queries="${name}_queries" -v peer="$peer" \
     -v repeats="$repeats" -v least="$((n * 2 / 3))" -f benches/quality/measure.sql
 }
 
-# choose SET PREFER: with what the server says about it
+# choose SET PREFER: chooses a filter, and records the notices of the server
 choose() {
-  local said
-  server_psql quality -c "CALL quality.choose('$1', '$2')" 2>"$WORK/said" || {
-    cat "$WORK/said" >&2
+  local notice
+  server_psql quality -c "CALL quality.choose('$1', '$2')" 2>"$WORK/notices" || {
+    cat "$WORK/notices" >&2
     return 1
   }
-  said=$(sed -n 's/^NOTICE: *//p' "$WORK/said" | paste -sd' ')
-  server_psql quality -v set="$1" -v prefer="$2" -v said="$said" <<<"UPDATE quality.filters SET said = :'said' WHERE set = :'set' AND prefer = :'prefer'"
-  echo "    $2: $(server_query quality "SELECT coalesce(round(((choice).bytes_per_member)::numeric, 1) || ' bytes a member', 'none')
-    || format(', chosen in %s s', round((ms / 1000)::numeric, 1)) FROM quality.filters WHERE set = '$1' AND prefer = '$2'")${said:+ ($said)}"
+  notice=$(sed -n 's/^NOTICE: *//p' "$WORK/notices" | paste -sd' ')
+  server_psql quality -v set="$1" -v prefer="$2" -v notice="$notice" <<<"UPDATE quality.filters SET notice = :'notice' WHERE set = :'set' AND prefer = :'prefer'"
+  echo "    $2: $(server_query quality "SELECT coalesce(round(((choice).bytes_per_member)::numeric, 1) || ' bytes per member', 'none')
+    || format(', chosen in %s s', round((ms / 1000)::numeric, 1)) FROM quality.filters WHERE set = '$1' AND prefer = '$2'")${notice:+ ($notice)}"
 }
 
 # figures FILE QUERY: tab-separated, for the page
@@ -66,22 +66,22 @@ write_figures() {
     UNION ALL SELECT 'date', '$(date +%Y-%m-%d)'
     UNION ALL SELECT 'sentences', '$([[ -n $(real sentences_384.f16.npy) ]] && echo real || echo generated)'
     UNION ALL SELECT 'fingerprints', '$([[ -n $(real fingerprints_1024.u8.npy) ]] && echo real || echo generated)'"
-  figures sets "SELECT name, members, near, far, (SELECT us_a_row FROM bench.times t WHERE t.name = 'peer ' || s.name), asked, within, median
+  figures sets "SELECT name, members, near, far, (SELECT us_per_row FROM bench.times t WHERE t.name = 'peer ' || s.name), queries, within, median
     FROM quality.sets s ORDER BY place"
   figures filters "SELECT set, prefer, (choice).family, (choice).tables, (choice).hashes, coalesce((choice).polytope::text, ''),
       (choice).probes, (choice).votes, (choice).bytes_per_member, pg_column_size(f)::double precision / members, (choice).fnr,
-      (choice).fpr, (choice).strangers, us_a_row, ms, said,
+      (choice).fpr, (choice).unrelated, us_per_row, ms, notice,
       lsbf_fnr(f, s.near), lsbf_fpr(f)
-    FROM quality.filters JOIN quality.sets s ON s.name = set LEFT JOIN bench.times t ON t.name = format('ask %s %s', set, prefer)
+    FROM quality.filters JOIN quality.sets s ON s.name = set LEFT JOIN bench.times t ON t.name = format('query %s %s', set, prefer)
     ORDER BY filters.place"
   figures bands "SELECT * FROM quality.bands"
   figures curves "SELECT * FROM quality.curves ORDER BY set, prefer, kind, times"
-  figures peers "SELECT name, bytes, at_near, naturally, us_a_row FROM quality.peers JOIN bench.times USING (name) ORDER BY place"
+  figures peers "SELECT name, bytes, at_near, natural_near, us_per_row FROM quality.peers JOIN bench.times USING (name) ORDER BY place"
 }
 
 bench_install
-say "building the judge"
-cargo build --release --quiet -p lsbf-tools --bin quality --target-dir "$TARGET/judge"
+say "building the evaluation program"
+cargo build --release --quiet -p lsbf-tools --bin quality --target-dir "$TARGET/quality-build"
 
 say "starting PostgreSQL $PG_MAJOR with pgvector"
 bench_start quality 1GB

@@ -16,7 +16,7 @@ if [[ ${1:-} == --accept ]]; then
   shift
 fi
 
-results=$TARGET/sql-tests
+results=
 passed=0
 failed=0
 
@@ -99,7 +99,6 @@ judge() {
   fi
 }
 
-mkdir -p "$results" tests/sql/expected
 names=("$@")
 if ((${#names[@]} == 0)); then
   for file in tests/sql/*.sql; do
@@ -108,6 +107,9 @@ if ((${#names[@]} == 0)); then
 fi
 
 prepare_server
+# Servers of several versions are tested at the same time.
+results=$TARGET/sql-tests/$PG_MAJOR
+mkdir -p "$results" tests/sql/expected
 prepare_template
 for name in "${names[@]}"; do
   [[ -f tests/sql/$name.sql ]] || die "there is no tests/sql/$name.sql"
@@ -116,7 +118,9 @@ for name in "${names[@]}"; do
     echo "skip - sql $name: no $missing here"
     continue
   fi
+  start=$(now)
   run_test "$name"
   judge "$name"
+  echo "# sql $name took $(seconds_since "$start") s"
 done
 ((failed == 0))

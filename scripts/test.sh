@@ -1,131 +1,216 @@
 #!/usr/bin/env bash
-# Every test, stage by stage; the last line is `N passed, N failed`.
-#   TESTS="name ..."  only these SQL tests and scenarios
-#   STAGES="fmt ..."  only these stages: fmt dependencies clippy core fuzz doc pgrx servers bench
-#   PG_CONFIG=...     the only server to test with; else one that is found, and PostgreSQL 16 and 18 with pgvector
+# Runs the tests in parts, several at a time. The last line is `N passed, N failed`.
+#   TESTS="name ..."  only these of tests/sql and tests/scenarios
+#   STAGES="fmt ..."  only these stages: fmt dependencies clippy doc core fuzz pgrx servers demos
+#   PG_CONFIG=...     the only server to test with; otherwise one that is found or installed, and PostgreSQL 16 and 18 with
+#                     pgvector
+#   ALL=1             every test on every server, longer fuzzing, the papers at full size (make test-all)
+#   PARTS=2           parts that run at the same time; by default as many as there are processors, at least 2
+# A scenario runs on one server unless it says `every_version`; SQL tests run on the oldest and the newest server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/packages.sh
 . scripts/lib/server.sh
+. scripts/lib/jobs.sh
 
-logs=$TARGET/test-logs
-passed=0
-failed=0
+LOGS=$TARGET/test-logs
+ALL_STAGES="fmt dependencies clippy doc core fuzz pgrx servers demos"
 
 wanted() { [[ " $STAGES " == *" $1 "* ]]; }
 
-# stage NAME COUNTER COMMAND...: output goes to a log; COUNTER reads from it how many tests passed and failed.
-stage() {
-  local name=$1 counter=$2 log start status=0 ok bad
-  shift 2
-  log=${name,,}
-  log=$logs/${log//[^a-z0-9]/-}.log
-  start=$(now)
-  printf '%-40s' "$name"
-  "$@" >"$log" 2>&1 || status=$?
-  read -r ok bad < <($counter "$log" "$status")
-  # A stage that fails without a failed test (it did not compile, say) is a failure too.
-  if ((status != 0 && bad == 0)); then bad=1; fi
-  passed=$((passed + ok))
-  failed=$((failed + bad))
-  if ((bad == 0)); then
-    printf 'ok      %7ss  %4d passed\n' "$(seconds_since "$start")" "$ok"
-  else
-    printf 'FAILED  %7ss  %4d passed, %d failed\n' "$(seconds_since "$start")" "$ok" "$bad"
-    show_failure "$log" "$counter"
-  fi
+# check_names: unknown names are errors, before anything is built
+check_names() {
+  local name
+  for name in $STAGES; do
+    [[ " $ALL_STAGES " == *" $name "* ]] || die "there is no stage $name; the stages are $ALL_STAGES"
+  done
+  for name in ${TESTS:-}; do
+    [[ -f tests/sql/$name.sql || -n $(scenario_file "$name") ]] || die "there is no test $name in tests/sql or tests/scenarios"
+  done
 }
 
-count_one() { if (($2 == 0)); then echo "1 0"; else echo "0 1"; fi; }
+# scenario_file NAME: the file of a scenario, named with or without its number
+scenario_file() { compgen -G "tests/scenarios/$1.sh" || compgen -G "tests/scenarios/[0-9][0-9]_$1.sh" || true; }
 
-count_cargo() {
-  awk '/^test result:/ { ok += $4; bad += $6 } END { print ok + 0, bad + 0 }' "$1"
-}
+formatting() { cargo fmt --all --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
 
-count_lines() {
-  awk '/^ok - / { ok++ } /^not ok - / { bad++ } END { print ok + 0, bad + 0 }' "$1"
-}
-
-# The whole of it is in the log; here what a reader needs first.
-show_failure() {
-  echo "---- $1"
-  case $2 in
-    count_lines) grep -v '^ok - ' "$1" | head -200 ;;
-    *) tail -60 "$1" ;;
-  esac
-  echo "----"
-}
-
-formatting() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
-
-clippy() { cargo clippy --all-targets --no-default-features "$@" -- -D warnings; }
-
-# What is not part of the tests, too.
-clippy_pg() {
-  clippy --features "$PG_FEATURE pg_test"
+# With the code of pgrx's tests and without: some is compiled only in one of the two.
+clippy() {
+  cargo clippy --workspace --all-targets --no-default-features --features "$PG_FEATURE pg_test" -- -D warnings
   cargo clippy --lib --no-default-features --features "$PG_FEATURE" -- -D warnings
 }
 
-# With pg_test, so that what clippy has checked is used again.
-doc() { RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --no-default-features --features "$PG_FEATURE pg_test"; }
+# With pg_test, so that what clippy has checked is reused.
+doc() {
+  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --no-default-features --features "$PG_FEATURE pg_test"
+}
 
-# Only the tests of the glue: the core's ran already. The workaround switched off here changes RUSTFLAGS between
-# pgrx's two builds, so that everything would be compiled twice; our SQL does not depend on it.
+# With overflow checks; then optimised, where the same bits must come out and the statistics run.
+core() {
+  cargo test -p lsbf --no-fail-fast --lib --test format --test promises
+  cargo test -p lsbf --doc
+  cargo test --profile optimised -p lsbf -p lsbf-tools --no-fail-fast --lib --test '*'
+}
+
+# The switched-off workaround changes RUSTFLAGS between the two builds of pgrx, so that everything would be compiled twice;
+# our SQL does not depend on it. pgrx's tests install a debug build, so they have a copy of the server for themselves.
 pgrx_tests() {
   local user=()
   is_root && user=(--runas "$(server_user)")
   mkdir "$WORK/pgrx"
   is_root && chown "$(server_user)" "$WORK/pgrx"
+  ensure_cargo_pgrx
   USER=$(id -un) CARGO_PGRX_DISABLE_GC_SECTIONS_WORKAROUND=1 \
-    "$CARGO_PGRX" pgrx test "$PG_FEATURE" pg:: --no-default-features ${user[@]+"${user[@]}"} --pgdata "$WORK/pgrx"
+    "$CARGO_PGRX" pgrx test "$PG_FEATURE" --no-default-features ${user[@]+"${user[@]}"} --pgdata "$WORK/pgrx"
 }
 
-# pgrx asks this for the place to install into: the private copy, by a name that stays the same between runs,
-# as cargo compiles all of pgrx again when the name changes.
+# cargo compiles all of pgrx again when the name of pg_config changes: this one is the same in every run.
 write_pg_config() {
   local file=$TARGET/pg_config-$PG_MAJOR
-  mkdir -p "$TARGET"
+  TREE=$WORK/tree-pgrx private_tree
   printf '#!/bin/sh\nexec "%s" "$@"\n' "$TREE_PG_CONFIG" >"$file"
   chmod +x "$file"
+  unset TREE_PG_CONFIG
   export PGRX_PG_CONFIG_PATH=$file
 }
 
-# The servers to test with, by their pg_config: the one at hand, and two with pgvector where a test may want it.
-list_servers() {
+# prepare NUMBER PG_CONFIG: builds for a server and installs into a copy of it, which tree NUMBER prints
+prepare() {
+  PG_CONFIG=$2
+  ensure_postgresql
+  TREE=$WORK/tree-$1 private_tree
+  DEST_PG_CONFIG=$TREE_PG_CONFIG scripts/install.sh
+  echo "$TREE_PG_CONFIG" >"$WORK/tree-$1.pg_config"
+}
+
+# on_server NUMBER PG_CONFIG SCRIPT [NAME...]: runs a script of tests on the copy of a server
+on_server() {
+  local number=$1
+  export PG_CONFIG=$2
+  shift 2
+  ensure_postgresql
+  TREE_PG_CONFIG=$(cat "$WORK/tree-$number.pg_config") "$@"
+}
+
+# find_servers: SERVERS_USED, newest first: the one that was given, or the one found and two with pgvector
+find_servers() {
   local server
-  servers=("$PG_CONFIG")
-  if [[ -n $chosen ]] || { [[ -n ${TESTS:-} ]] && ! wants_pgvector; }; then
+  SERVERS_USED=("$PG_CONFIG")
+  [[ -z $chosen ]] || return 0
+  scripts/provision-pgvector.sh >"$WORK/servers" || die "no servers with pgvector"
+  while read -r server; do SERVERS_USED+=("$server"); done <"$WORK/servers"
+  mapfile -t SERVERS_USED < <(for server in "${SERVERS_USED[@]}"; do
+    echo "$(pg_major "$server") $server"
+  done | sort -rn | cut -d' ' -f2)
+}
+
+# has PG_CONFIG FILE: whether a server has all extensions that a test says it needs
+has() {
+  local needed
+  while read -r needed; do
+    [[ -f $("$1" --sharedir)/extension/$needed.control ]] || return 1
+  done < <(sed -n 's/^\(-- \)\{0,1\}needs \([a-z_]*\)$/\2/p' "$2")
+}
+
+# runs_on NUMBER FILE KIND: whether a test runs on this server. Servers are numbered from 0, newest first.
+runs_on() {
+  local number=$1 file=$2 kind=$3 i
+  [[ -z $ALL ]] || return 0
+  has "${SERVERS_USED[$number]}" "$file" || {
+    # The newest server reports what none of them can run.
+    ((number == 0)) || return 1
+    for i in "${!SERVERS_USED[@]}"; do ! has "${SERVERS_USED[$i]}" "$file" || return 1; done
+    return 0
+  }
+  if [[ $kind == sql && -z ${TESTS:-} ]]; then
+    # Between oldest and newest, only what the oldest may lack.
+    ((number == 0 || number == ${#SERVERS_USED[@]} - 1)) || grep -q '^-- needs ' "$file"
     return
   fi
-  stage "PostgreSQL 16 and 18 with pgvector" count_one scripts/provision-pgvector.sh
-  while read -r server; do
-    servers+=("$server")
-  done < <(scripts/provision-pgvector.sh 2>/dev/null)
+  ! grep -q '^every_version$' "$file" || return 0
+  # The newest server that has what is needed.
+  for ((i = 0; i < number; i++)); do ! has "${SERVERS_USED[$i]}" "$file" || return 1; done
 }
 
-wants_pgvector() {
-  local name
-  for name in $TESTS; do
-    grep -Eqs '^(-- )?needs vector$' "tests/sql/$name.sql" tests/scenarios/{,[0-9]*_}"$name.sh" && return
+# chosen_tests NUMBER sql|DIGITS: names of the tests of a server; scenarios by the first digit of their number
+chosen_tests() {
+  local number=$1 kind=$2 file name files=(tests/sql/*.sql)
+  [[ $kind == sql ]] || files=(tests/scenarios/[$kind]*.sh)
+  for file in "${files[@]}"; do
+    [[ -f $file ]] || continue
+    name=$(basename "${file%.*}")
+    if [[ -n ${TESTS:-} && " $TESTS " != *" $name "* && " $TESTS " != *" ${name#[0-9][0-9]_} "* ]]; then continue; fi
+    ! runs_on "$number" "$file" "$kind" || echo "$name"
   done
-  return 1
 }
 
-# One line a server: SQL tests and scenarios.
-server_stage() {
-  local tree='' vector name
-  # The private copy that pgrx's tests used already.
-  [[ $1 != "$PG_CONFIG" ]] || tree=$TREE_PG_CONFIG
-  vector=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$("$1" --sharedir)/extension/vector.control" 2>/dev/null || true)
-  name="PostgreSQL $("$1" --version | awk '{ print $2 }')${vector:+, pgvector $vector}"
-  # shellcheck disable=SC2086
-  stage "$name" count_lines env PG_CONFIG="$1" TREE_PG_CONFIG="$tree" scripts/server-tests.sh ${TESTS:-}
+add_server() {
+  local number=$1 server=$2 name group names
+  name="PostgreSQL $("$server" --version | awk '{ print $2 }')"
+  job "$name: build and install" cargo -- prepare "$number" "$server"
+  local after=("needs=$name: build and install" count=lines --)
+  for group in 0-1:"memory, storage" 2:"distributed" 3:"faults" 4-9:"safety"; do
+    mapfile -t names < <(chosen_tests "$number" "${group%%:*}")
+    ((${#names[@]} == 0)) ||
+      later+=("$(printf '%q ' "$name: ${group#*:}" "${after[@]}" on_server "$number" "$server" scripts/scenario-tests.sh "${names[@]}")")
+  done
+  mapfile -t names < <(chosen_tests "$number" sql)
+  ((${#names[@]} == 0)) ||
+    later+=("$(printf '%q ' "$name: SQL tests" "${after[@]}" on_server "$number" "$server" scripts/sql-tests.sh "${names[@]}")")
+  if [[ -z ${TESTS:-} ]] && { ((number == 0)) || [[ -n $ALL ]]; }; then
+    later+=("$(printf '%q ' "$name: SQL in documents" "${after[@]}" on_server "$number" "$server" scripts/doc-tests.sh)")
+  fi
+}
+
+# Builds come first, so that there is something to do beside them soon.
+add_servers() {
+  local number later=() arguments
+  for number in "${!SERVERS_USED[@]}"; do
+    add_server "$number" "${SERVERS_USED[$number]}"
+  done
+  for arguments in ${later[@]+"${later[@]}"}; do
+    eval "job $arguments"
+  done
+}
+
+# They check what they show. The benchmarks only have to run: figures of so few rows mean nothing.
+add_demos() {
+  if [[ -f $("$PG_CONFIG" --sharedir)/extension/postgres_fdw.control ]]; then
+    job "distributed demonstration, few rows" cargo -- env N=4000 scripts/demo-distributed.sh
+  fi
+  job "demonstration with its plot" cargo -- env PART=40 scripts/demo.sh
+  job "page of filters" cargo -- scripts/explore.sh
+  [[ -z $chosen ]] || return 0
+  job "benchmark, few rows" cargo -- env N=500 MANY=2000 MEMBERS=20000 REPEATS=1 OUT="$LOGS/bench" scripts/bench.sh
+  job "duplicates, few rows" cargo -- env N=500 MANY=2000 REPEATS=1 OUT="$LOGS/duplicates" scripts/bench-duplicates.sh
+  job "quality, few rows" cargo -- env N=3000 PREFER=small REPEATS=1 OUT="$LOGS/quality" scripts/quality.sh
+}
+
+add_jobs() {
+  if wanted servers; then add_servers; fi
+  if wanted fmt; then job "formatting" -- formatting; fi
+  if wanted dependencies; then job "dependencies and licences" -- scripts/dependency-tests.sh; fi
+  if wanted pgrx; then job "cargo-pgrx" -- ensure_cargo_pgrx; fi
+  if wanted clippy; then job "clippy" cargo -- clippy; fi
+  if wanted pgrx; then job "cargo pgrx test" cargo "needs=cargo-pgrx" count=cargo -- pgrx_tests; fi
+  if wanted core; then job "core" cargo count=cargo -- core; fi
+  if wanted fuzz; then
+    local seconds=$([[ -n $ALL ]] && echo 60 || echo 5)
+    job "fuzzing, $seconds s for each target" -- env SECONDS_EACH="$seconds" scripts/fuzz.sh
+    [[ -z $ALL ]] || job "address sanitizer" -- scripts/sanitize.sh
+  fi
+  if wanted doc; then job "documentation of the code" cargo -- doc; fi
+  if wanted demos; then add_demos; fi
+  [[ -z $ALL ]] || ! wanted core || job "the papers at full size" cargo -- scripts/papers-test.sh
 }
 
 [[ -z ${TESTS:-} ]] || STAGES=servers
-STAGES=${STAGES:-fmt dependencies clippy core fuzz doc pgrx servers bench}
+STAGES=${STAGES:-$ALL_STAGES}
+ALL=${ALL:-}
+check_names
 chosen=${PG_CONFIG:-}
+processors=$(nproc 2>/dev/null || echo 2)
 
 start=$(now)
 ensure_rust
@@ -133,53 +218,19 @@ ensure_rust_component rustfmt rustfmt
 ensure_rust_component clippy cargo-clippy
 ensure_postgresql
 ensure_clang
-if wanted pgrx; then
-  ensure_sudo
-  ensure_cargo_pgrx
-fi
-private_tree
+if wanted pgrx; then ensure_sudo; fi
+if wanted fuzz; then ensure_cpp; fi
+private_dir
+mkdir -p "$LOGS"
+rm -f "$LOGS"/*.log "$LOGS"/*.status
 write_pg_config
-mkdir -p "$logs"
-say "testing with PostgreSQL $PG_MAJOR; a first run compiles for several minutes; logs are in $logs"
+if wanted servers; then find_servers; fi
+say "testing with PostgreSQL $(for server in "${SERVERS_USED[@]:-$PG_CONFIG}"; do pg_major "$server"; done | paste -sd, | sed 's/,/, /g'); logs are in $LOGS"
+add_jobs
+run_jobs "${PARTS:-$((processors > 2 ? processors : 2))}"
 
-if wanted fmt; then stage "formatting" count_one formatting; fi
-if wanted dependencies; then stage "dependencies and licences" count_one scripts/dependency-tests.sh; fi
-if wanted clippy; then stage "clippy, core" count_one clippy; fi
-if wanted core; then
-  # With overflow checks; then as it is installed, where the same bits must come out, and with the statistics.
-  stage "unit tests, core" count_cargo \
-    cargo test --no-default-features --no-fail-fast --lib --test format --test promises
-  stage "unit tests, core, optimised" count_cargo cargo test --release --no-default-features --no-fail-fast
-fi
-if wanted fuzz; then stage "fuzzing, a minute" count_one env SECONDS_EACH=20 scripts/fuzz.sh; fi
-if wanted clippy; then stage "clippy, with PostgreSQL" count_one clippy_pg; fi
-if wanted doc; then stage "documentation builds" count_one doc; fi
-if wanted pgrx; then stage "cargo pgrx test" count_cargo pgrx_tests; fi
-if wanted servers; then
-  list_servers
-  for server in "${servers[@]}"; do
-    server_stage "$server"
-  done
-fi
-
-# It checks what it shows.
-if wanted bench && [[ -f $("$PG_CONFIG" --sharedir)/extension/postgres_fdw.control ]]; then
-  stage "distributed demonstration, fewer rows" count_one env N=4000 scripts/demo-distributed.sh
-fi
-
-# Pages and pictures that the server's figures are put into.
-if wanted bench; then
-  stage "demonstration, with its plot" count_one env PART=40 scripts/demo.sh
-  stage "page of filters" count_one scripts/explore.sh
-fi
-
-# That it runs; what it measures on so few rows means nothing.
-if wanted bench && [[ -z $chosen ]]; then
-  stage "benchmarks, a few rows" count_one env N=500 MANY=2000 MEMBERS=20000 REPEATS=1 OUT="$logs/bench" scripts/bench.sh
-  stage "duplicates, a few rows" count_one env N=500 MANY=2000 REPEATS=1 OUT="$logs/bench" scripts/bench-duplicates.sh
-  stage "quality, a few rows" count_one env N=3000 PREFER=small REPEATS=1 OUT="$logs/quality" scripts/quality.sh
-fi
-
+echo "the slowest:"
+slowest_tests
 say "done in $(seconds_since "$start") s"
-echo "$passed passed, $failed failed"
-((failed == 0))
+echo "$PASSED passed, $FAILED failed"
+((FAILED == 0))

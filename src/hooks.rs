@@ -1,4 +1,4 @@
-//! When memory is released: at the end of a transaction, and by DISCARD.
+//! Releases memory at the end of a transaction and on DISCARD.
 
 use crate::boundary::guard;
 use crate::cache::{self, engines, filters};
@@ -8,7 +8,7 @@ use pgrx::pg_sys;
 use std::cell::Cell;
 use std::ffi::c_void;
 
-/// Registers both, once, when the library is loaded.
+/// Registers both hooks, once, when the library is loaded.
 pub fn init() {
     // SAFETY: both functions exist as long as the process.
     unsafe {
@@ -33,7 +33,7 @@ unsafe extern "C-unwind" fn at_transaction(event: pg_sys::XactEvent::Type, _: *m
             planner::release();
             // The limit may have been lowered.
             if engines::held() > cache::limit() {
-                engines::make_room(cache::limit());
+                engines::shrink(cache::limit());
             }
         });
     }
@@ -43,7 +43,7 @@ thread_local! {
     static NEXT_HOOK: Cell<pg_sys::ProcessUtility_hook_type> = const { Cell::new(None) };
 }
 
-// Declared here, as its errors pass through a frame that has nothing to drop.
+// Declared here without pgrx's guard: its errors pass through a frame that has nothing to drop.
 unsafe extern "C-unwind" {
     fn standard_ProcessUtility(
         statement: *mut pg_sys::PlannedStmt,
@@ -57,7 +57,8 @@ unsafe extern "C-unwind" {
     );
 }
 
-/// DISCARD ALL and DISCARD PLANS release what the session keeps. PostgreSQL has no other hook for them.
+/// Runs a utility statement. DISCARD ALL and DISCARD PLANS then release what the session keeps: PostgreSQL has no other
+/// hook for them.
 unsafe extern "C-unwind" fn at_utility(
     statement: *mut pg_sys::PlannedStmt,
     query: *const std::ffi::c_char,
@@ -68,8 +69,8 @@ unsafe extern "C-unwind" fn at_utility(
     destination: *mut pg_sys::DestReceiver,
     completion: *mut pg_sys::QueryCompletion,
 ) {
-    // SAFETY: the statement is a utility statement, of the type its tag names. The others in the chain are called as this
-    // function was.
+    // SAFETY: the statement is a utility statement of the type that its tag names. The next hook is called with the
+    // same arguments.
     unsafe {
         let node = (*statement).utilityStmt;
         let discards = (*node).type_ == pg_sys::NodeTag::T_DiscardStmt && {

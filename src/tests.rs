@@ -1,4 +1,4 @@
-//! Tests inside a server, run by `cargo pgrx test`. What users do is tested in tests/.
+//! Tests inside a server, run by `cargo pgrx test`. Tests of the SQL interface are in tests/.
 
 #[pgrx::pg_schema]
 mod tests {
@@ -8,7 +8,7 @@ mod tests {
         assert_eq!(Spi::get_one::<bool>(sql), Ok(Some(true)), "{sql}");
     }
 
-    /// A table of 500 members for every kind of input.
+    /// A table of 500 rows with a column for every kind of input.
     const MEMBERS: &str = "
         CREATE TABLE members AS SELECT i,
             ('x' || md5(i::text) || md5('b' || i))::bit(256) AS b,
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[pg_test]
-    fn forms_and_unions_give_the_same_filter_back() {
+    fn text_form_binary_form_and_unions_preserve_the_filter() {
         Spi::run(MEMBERS).unwrap();
         for (column, prototype) in FILTERS {
             Spi::run(&format!(
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[pg_test]
-    fn no_rows_and_only_nulls_give_null() {
+    fn aggregate_over_no_rows_or_only_nulls_is_null() {
         holds("SELECT lsbf_agg(x, dsbf_new(capacity => 5, near => 0.1)) IS NULL FROM (SELECT B'1' WHERE false) t(x)");
         holds(
             "SELECT lsbf_agg(x, dsbf_new(capacity => 5, near => 0.1)) IS NULL FROM (VALUES (NULL::bit(8)), (NULL)) t(x)",
@@ -81,11 +81,12 @@ mod tests {
     }
 
     #[pg_test(error = "near must be less than far, but near is 0.3 and far is 0.2")]
-    fn near_beyond_far_is_an_error() {
+    fn near_greater_than_far_is_an_error() {
         Spi::run("SELECT dsbf_new(8, 10, 0.3, 0.2)").unwrap();
     }
 
-    /// An aggregate's transition as a distributed planner may run it: looked up anew for every row, a new state copied.
+    /// Runs the transition function of an aggregate as a distributed executor may do: looked up anew for every row,
+    /// with every new state copied.
     struct Transition {
         function: pg_sys::Oid,
         aggregate: *mut pg_sys::Node,
@@ -95,7 +96,7 @@ mod tests {
     impl Transition {
         fn new(signature: &str) -> Self {
             let function = Spi::get_one(&format!("SELECT '{signature}'::regprocedure::oid")).unwrap().unwrap();
-            // SAFETY: only the tag of the node is looked at.
+            // SAFETY: only the tag of the node is read.
             let aggregate = unsafe {
                 let node = pg_sys::palloc0(size_of::<pg_sys::AggState>()).cast::<pg_sys::Node>();
                 (*node).type_ = pg_sys::NodeTag::T_AggState;
@@ -105,7 +106,7 @@ mod tests {
         }
 
         fn step(&mut self, arguments: &[Option<pg_sys::Datum>]) {
-            // SAFETY: a call with room for all arguments, as many as the function has.
+            // SAFETY: the call has room for all arguments, and the function takes that many.
             unsafe {
                 let mut lookup = pg_sys::FmgrInfo::default();
                 pg_sys::fmgr_info(self.function, &mut lookup);
@@ -130,9 +131,10 @@ mod tests {
         }
     }
 
-    /// SAFETY: the datum must be a plain value of variable length.
+    /// # Safety
+    /// The datum must be a value of variable length that is not toasted.
     unsafe fn copied(datum: pg_sys::Datum) -> pg_sys::Datum {
-        // SAFETY: as asked of the caller; the copy is as long as the value says it is.
+        // SAFETY: guaranteed by the caller; the copy has the size of the value.
         unsafe {
             let from = datum.cast_mut_ptr::<pg_sys::varlena>();
             let size = pgrx::varlena::varsize_any(from);
@@ -142,17 +144,17 @@ mod tests {
         }
     }
 
-    /// A filter from its text.
+    /// A filter from its text form.
     fn filter(text: &str) -> pg_sys::Datum {
         let input = Spi::get_one("SELECT 'lsbf_in(cstring)'::regprocedure::oid").unwrap().unwrap();
         let text = std::ffi::CString::new(text).unwrap();
-        // SAFETY: the input function takes a C string, which is alive during the call.
+        // SAFETY: the input function takes a C string, which is valid during the call.
         unsafe { pg_sys::OidFunctionCall1Coll(input, pg_sys::InvalidOid, pg_sys::Datum::from(text.as_ptr())) }
     }
 
     fn text_of(filter: pg_sys::Datum) -> String {
         let output = Spi::get_one("SELECT 'lsbf_out(lsbf)'::regprocedure::oid").unwrap().unwrap();
-        // SAFETY: the output function gives a C string.
+        // SAFETY: the output function returns a C string.
         unsafe { std::ffi::CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, filter)).to_str().unwrap().into() }
     }
 
@@ -160,24 +162,23 @@ mod tests {
         (1..=300).map(|i| (1..=256).map(|j| (100.0 * (f64::from(i * j)).sin()) as f32).collect()).collect()
     }
 
-    /// A seed that no other test uses: the functions are not expanded yet.
+    /// Its seed is used by no other test, so that its hash functions have not been expanded yet.
     const WIDE: &str = "lsbf_new(dims => 256, capacity => 300, near => 1, transform => 'dense', tables => 10, hashes => 10, seed => 77001)";
 
     #[pg_test]
-    fn a_transition_looked_up_for_every_row_expands_once_and_gives_the_same_filter() {
+    fn transition_looked_up_for_every_row_expands_functions_once_and_builds_the_same_filter() {
         let prototype = filter(&Spi::get_one::<String>(&format!("SELECT {WIDE}::text")).unwrap().unwrap());
         let mut transition = Transition::new("lsbf_agg_step(lsbf, real[], lsbf)");
         let rows: Vec<_> = vectors().into_iter().map(IntoDatum::into_datum).collect();
         transition.step(&[None, Some(prototype)]);
-        assert!(transition.state.is_none(), "a NULL vector must leave the state alone");
-        let made = crate::cache::engines::made();
+        assert!(transition.state.is_none(), "a NULL vector changed the state");
+        let created = crate::cache::engines::created();
         let (few, many) = rows.split_at(150);
         few.iter().for_each(|row| transition.step(&[*row, Some(prototype)]));
-        // Few members are a list, which is replaced as it grows.
+        // A filter with few members is a list, which is replaced when it grows.
         let state = transition.state;
         many.iter().for_each(|row| transition.step(&[*row, Some(prototype)]));
-        // The first call expands the functions; no other one may.
-        assert_eq!(crate::cache::engines::made(), made + 1, "functions were expanded more than once");
+        assert_eq!(crate::cache::engines::created(), created + 1, "functions were expanded more than once");
         assert_eq!(transition.state.map(|s| s.value()), state.map(|s| s.value()), "the state was not changed in place");
         let built = Spi::get_one_with_args::<String>(
             &format!(
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[pg_test]
-    fn a_union_looked_up_for_every_row_merges_in_place() {
+    fn union_looked_up_for_every_row_merges_in_place() {
         let half = |rest: i32| {
             let sql = format!(
                 "SELECT lsbf_agg(ARRAY[i, i + 1, i + 2], lsbf_new(dims => 3, capacity => 100, near => 1))::text
@@ -199,7 +200,7 @@ mod tests {
         };
         let halves = [0, 1].map(half);
         let mut transition = Transition::new("lsbf_union(lsbf, lsbf)");
-        // A strict function starts with a copy of the first value.
+        // The state of a strict transition function starts as a copy of the first value.
         transition.state = Some(filter(&halves[0]));
         let state = transition.state;
         transition.step(&[Some(filter(&halves[1]))]);

@@ -1,7 +1,7 @@
 """Measures datasketch's MinHashLSH and MinHashLSHBloom on the texts of texts.py and prints JSON.
 
-Signatures start from shingles that are hashed already, as approx_member does from the sets of lsbf_shingles; what
-hashing takes on the usual way, from texts, is measured beside.
+Signatures are computed from shingles that are already hashed, as approx_member does with the sets of lsbf_shingles; the time of the
+usual way, which hashes the texts, is measured as well.
 """
 
 import json
@@ -21,7 +21,7 @@ from texts import shingles
 
 PERMUTATIONS = 128
 THRESHOLD = 0.7
-# The share of strangers that each band's Bloom filter lets pass.
+# The false positive rate of each band's Bloom filter.
 FP = 0.001
 warnings.simplefilter("ignore")
 
@@ -32,7 +32,7 @@ def rows(path):
 
 
 def best(repeats, work):
-    """Seconds of the fastest of several runs, after one that does not count, and what it returned."""
+    """Seconds of the fastest of several runs, after one to warm up, and the result."""
     times = []
     for _ in range(repeats + 1):
         started = time.perf_counter()
@@ -66,7 +66,7 @@ def memory_of(make):
     return size
 
 
-def measure_lsh(members, asked, repeats):
+def measure_lsh(members, queries, repeats):
     def made():
         index = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
         insert_keys(index, members)
@@ -74,7 +74,7 @@ def measure_lsh(members, asked, repeats):
 
     index = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
     insert_seconds = timed(lambda: insert_keys(index, members))
-    seconds, passed = best(repeats, lambda: [bool(index.query(signature)) for signature in asked])
+    seconds, passed = best(repeats, lambda: [bool(index.query(signature)) for signature in queries])
     return {
         "name": "MinHashLSH",
         "bands": index.b,
@@ -87,8 +87,8 @@ def measure_lsh(members, asked, repeats):
     }
 
 
-def measure_bloom(members, asked, repeats, weights=(0.5, 0.5)):
-    """Weights are those of false positives and of misses; their defaults are equal."""
+def measure_bloom(members, queries, repeats, weights=(0.5, 0.5)):
+    """Weights of false positives and false negatives; the default is equal weights."""
     from datasketch import MinHashLSHBloom
 
     with tempfile.TemporaryDirectory() as directory:
@@ -96,7 +96,7 @@ def measure_bloom(members, asked, repeats, weights=(0.5, 0.5)):
             threshold=THRESHOLD, num_perm=PERMUTATIONS, n=len(members), fp=FP, weights=weights, save_dir=directory
         )
         insert_seconds = timed(lambda: insert(index, members))
-        seconds, passed = best(repeats, lambda: [index.query(signature) for signature in asked])
+        seconds, passed = best(repeats, lambda: [index.query(signature) for signature in queries])
         index.sync()
         size = sum(os.path.getsize(os.path.join(directory, name)) for name in os.listdir(directory))
     return {
@@ -111,23 +111,23 @@ def measure_bloom(members, asked, repeats, weights=(0.5, 0.5)):
     }
 
 
-def measure_careful_bloom(members, asked, repeats):
-    return measure_bloom(members, asked, repeats, (0.1, 0.9))
+def measure_careful_bloom(members, queries, repeats):
+    return measure_bloom(members, queries, repeats, (0.1, 0.9))
 
 
 def main():
     directory, repeats = sys.argv[1], int(sys.argv[2])
     members = [text for _, text in rows(f"{directory}/members.tsv")]
-    asked = [text for *_, text in rows(f"{directory}/asked.tsv")]
+    queries = [text for *_, text in rows(f"{directory}/queries.tsv")]
 
     def say(what):
         print(f"    datasketch {datasketch.__version__}: {what}", file=sys.stderr)
 
     say("sets and signatures")
-    set_seconds, sets = best(repeats, lambda: [[run.encode() for run in shingles(text)] for text in asked])
+    set_seconds, sets = best(repeats, lambda: [[run.encode() for run in shingles(text)] for text in queries])
     usual_seconds, _ = best(1, lambda: MinHash.bulk(sets, num_perm=PERMUTATIONS))
     hashed = [[sha1_hash32(run) for run in own] for own in sets]
-    seconds, asked_signatures = best(
+    seconds, query_signatures = best(
         repeats, lambda: MinHash.bulk(hashed, num_perm=PERMUTATIONS, hashfunc=int)
     )
     member_sets = [[sha1_hash32(run.encode()) for run in shingles(text)] for text in members]
@@ -136,10 +136,10 @@ def main():
     ways = []
     for measure in (measure_lsh, measure_bloom, measure_careful_bloom):
         try:
-            ways.append(measure(member_signatures, asked_signatures, repeats))
+            ways.append(measure(member_signatures, query_signatures, repeats))
             say(ways[-1]["name"])
         except ImportError as error:
-            print(f"    left out: {error}", file=sys.stderr)
+            print(f"    skipped: {error}", file=sys.stderr)
     json.dump(
         {
             "version": datasketch.__version__,
@@ -147,7 +147,7 @@ def main():
             "threshold": THRESHOLD,
             "fp": FP,
             "members": len(members),
-            "asked": len(asked),
+            "queries": len(queries),
             "elements": sum(map(len, sets)),
             "set_seconds": set_seconds,
             "signature_seconds": seconds,

@@ -1,7 +1,7 @@
-"""Makes the texts of the benchmark and, for every text that is asked, its exact similarity to the nearest member.
+"""Generates the texts of the benchmark and, for every query, its exact similarity to the nearest member.
 
-Reads texts from stdin, one a line; where there are too few, all are generated. Writes members.tsv (id, text) and
-asked.tsv (id, batch, nearest similarity, text) for COPY into the directory that is named.
+Reads texts from stdin, one per line; if there are too few, all are generated. Writes members.tsv (id, text) and queries.tsv
+(id, batch, nearest similarity, text) for COPY into the given directory.
 """
 
 import itertools
@@ -14,7 +14,7 @@ import numpy as np
 SIZE = 5
 SEED = 20
 TARGETS = {"planted 0.7": 0.7, "planted 0.85": 0.85}
-# How far a planted text may be from its target: a change of one letter moves a short text by 0.1.
+# Allowed difference between the similarity of a planted text and its target: one letter of a short text changes it by 0.1.
 TOLERANCE = 0.02
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -32,7 +32,7 @@ def jaccard(a, b):
 
 
 def generated(count, chance):
-    """Texts of 6 to 14 words; the r-th word of the vocabulary is used in proportion to 1 / r."""
+    """Texts of 6 to 14 words; the frequency of the r-th word of the vocabulary is proportional to 1 / r."""
     vocabulary = ["".join(chance.choices(LETTERS, k=chance.randint(2, 10))) for _ in range(20000)]
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(vocabulary) + 1)))
     texts = set()
@@ -42,9 +42,9 @@ def generated(count, chance):
 
 
 def changed(text, target, chance):
-    """The text with some letters replaced, so that its similarity to what it was is the target; None if that fails."""
+    """The text with some letters replaced, so that its similarity to the original is the target; None if that fails."""
     old = shingles(text)
-    # c letters far from each other leave n - 5c of n shingles and add 5c.
+    # Replacing c letters that are far apart keeps n - 5c of n shingles and adds 5c.
     letters = max(1, round(len(old) * (1 - target) / (1 + target) / SIZE))
     for attempt in range(20):
         new = list(text)
@@ -67,8 +67,8 @@ def planted(members, target, count, chance):
     return found
 
 
-def nearest(members, asked):
-    """The greatest Jaccard similarity of each asked text to a member, by an inverted index."""
+def nearest(members, queries):
+    """The greatest Jaccard similarity of each query to a member, computed with an inverted index."""
     numbers = {}
     sizes, which, owners = [], [], []
     for owner, text in enumerate(members):
@@ -80,8 +80,8 @@ def nearest(members, asked):
     owners = owners[np.argsort(which, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(numbers)))])
     found = []
-    told = time.time()
-    for done, text in enumerate(asked):
+    reported = time.time()
+    for done, text in enumerate(queries):
         own = shingles(text)
         known = [numbers[run] for run in own if run in numbers]
         best = 0.0
@@ -89,9 +89,9 @@ def nearest(members, asked):
             both = np.bincount(np.concatenate([owners[starts[k] : starts[k + 1]] for k in known]), minlength=len(sizes))
             best = float((both / (sizes + len(own) - both)).max())
         found.append(best)
-        if time.time() - told > 5:
-            told = time.time()
-            print(f"    exact similarities: {done + 1:,} of {len(asked):,}", file=sys.stderr)
+        if time.time() - reported > 5:
+            reported = time.time()
+            print(f"    exact similarities: {done + 1:,} of {len(queries):,}", file=sys.stderr)
     return found
 
 
@@ -111,15 +111,15 @@ def main():
         source, texts = "generated", generated(count, chance)
     texts = chance.sample(texts, count)
     members, others = texts[: count * 4 // 5], texts[count * 4 // 5 :]
-    asked = [("other", text) for text in others]
+    queries = [("other", text) for text in others]
     for batch, target in TARGETS.items():
-        wanted = min(len(members), max(100, count // 50))
-        asked += [(batch, text) for text in planted(members, target, wanted, chance)]
-    similarities = nearest(members, [text for _, text in asked])
+        number = min(len(members), max(100, count // 50))
+        queries += [(batch, text) for text in planted(members, target, number, chance)]
+    similarities = nearest(members, [text for _, text in queries])
     write(f"{directory}/members.tsv", enumerate(members))
     write(
-        f"{directory}/asked.tsv",
-        ((i, batch, f"{similarity:.6f}", text) for i, ((batch, text), similarity) in enumerate(zip(asked, similarities))),
+        f"{directory}/queries.tsv",
+        ((i, batch, f"{similarity:.6f}", text) for i, ((batch, text), similarity) in enumerate(zip(queries, similarities))),
     )
     print(source)
 

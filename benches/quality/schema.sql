@@ -1,19 +1,19 @@
--- What `make quality` finds: the sets, the filter chosen for each and preference, its answers, and what peers do.
+-- The results of `make quality`: the data sets, the filter chosen for each set and preference, its answers, and those of peers.
 CREATE SCHEMA quality;
 
 CREATE TABLE quality.sets (
   place serial, name text PRIMARY KEY, metric text, near double precision, far double precision, members bigint,
-  asked bigint, within double precision, median double precision);
+  queries bigint, within double precision, median double precision);
 CREATE TABLE quality.filters (
-  place serial, set text, prefer text, choice lsbf_choice, ms double precision, said text, f lsbf, PRIMARY KEY (set, prefer));
+  place serial, set text, prefer text, choice lsbf_choice, ms double precision, notice text, f lsbf, PRIMARY KEY (set, prefer));
 CREATE TABLE quality.answers (set text, prefer text, kind text, distance double precision, passed boolean);
-CREATE TABLE quality.peers (place serial, name text, bytes numeric, at_near double precision, naturally double precision, query text);
+CREATE TABLE quality.peers (place serial, name text, bytes numeric, at_near double precision, natural_near double precision, query text);
 
--- How many times as far as near; cosine's distance grows with the square of the angle.
+-- A distance as a multiple of near; for cosine, whose distance grows with the square of the angle, the multiple of the angle.
 CREATE FUNCTION quality.times(metric text, near double precision, distance double precision) RETURNS double precision
   IMMUTABLE LANGUAGE sql RETURN CASE metric WHEN 'cosine' THEN sqrt(distance / near) ELSE distance / near END;
 
--- Chooses a filter as a user would who knows the table, near and the metric.
+-- Chooses a filter as a user does who knows the table, near and the metric.
 CREATE PROCEDURE quality.choose(set_name text, preference text) LANGUAGE plpgsql AS $$
 DECLARE
   started timestamptz := clock_timestamp();
@@ -27,7 +27,7 @@ BEGIN
   UPDATE quality.sets SET far = coalesce(far, chosen.far) WHERE name = set_name;
 END $$;
 
--- The rates of a filter with the rows they come from, by what was asked.
+-- The rates of a filter and the number of rows they are based on, by kind and distance of the query rows.
 CREATE VIEW quality.bands AS
   WITH named AS (
     SELECT set, prefer, passed, distance,
@@ -42,7 +42,7 @@ CREATE VIEW quality.bands AS
   SELECT set, prefer, band, count(*) AS rows, count(*) FILTER (WHERE passed) AS passed, avg(distance) AS distance
   FROM named GROUP BY set, prefer, band;
 
--- What passes by distance: planted rows, natural ones in steps of a quarter of near, and what is predicted.
+-- The share of rows that pass, by distance: planted rows, natural ones in steps of a quarter of near, and the prediction.
 CREATE VIEW quality.curves AS
   WITH times AS (
     SELECT a.*, quality.times(metric, near, distance) AS times FROM quality.answers a JOIN quality.sets ON name = set)

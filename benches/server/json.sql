@@ -1,4 +1,4 @@
--- Everything that was measured, as one JSON value.
+-- All results as one JSON value.
 SELECT jsonb_pretty(jsonb_build_object(
   'server', version(),
   'pgvector', (SELECT extversion FROM pg_extension WHERE extname = 'vector'),

@@ -1,19 +1,19 @@
--- Large filters and many rows: stored against inline, one question of a stored filter, workers, ten million members.
--- Needs tables random (integer, vector) and large (kind, members, filter).
+-- Large filters and many rows: stored and inline filters, a single query of a stored filter, parallel workers, ten million
+-- members. Needs tables random (integer, vector) and large (kind, members, filter).
 SELECT count(*) AS rows FROM random \gset
 
-\echo asking filters of ten thousand and of ten million members
+\echo querying filters of ten thousand and of ten million members
 INSERT INTO bench.queries
-  SELECT format('ask %s of %s', kind, members), :rows,
+  SELECT format('query %s of %s', kind, members), :rows,
     format('SELECT count(*) FROM random WHERE approx_member((SELECT f FROM large WHERE kind = %L AND members = %s), v)', kind, members)
   FROM large;
-CALL bench.measure('^ask .* of [0-9]+$', 3);
+CALL bench.measure('^query .* of [0-9]+$', 3);
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT format('ask %s of %s members : of %s', upper(kind), max(members), min(members)),
-    format('ask %s of %s', kind, max(members)), format('ask %s of %s', kind, min(members)), 'at most', 4
+  SELECT format('query %s of %s members : of %s', upper(kind), max(members), min(members)),
+    format('query %s of %s', kind, max(members)), format('query %s of %s', kind, min(members)), 'at most', 4
   FROM large GROUP BY kind ORDER BY kind;
 
-\echo asking a stored filter of 10 MB in a nested loop, and the same inline
+\echo querying a stored filter of 10 MB in a nested loop, and the same filter inline
 CREATE TABLE ten AS
   SELECT lsbf_agg(v, dsbf_new(metric => 'l2', dims => :dims, near => 1, capacity => 2500000, tables => 4, hashes => 4)) AS f
   FROM random WHERE id < 100000;
@@ -26,19 +26,19 @@ CALL bench.measure('^(nested loop, stored|inline)$', 3);
 INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES
   ('stored filter of 10 MB in a nested loop : the same inline', 'nested loop, stored', 'inline', 'at most', 1.1);
 
-\echo asking a stored filter of 50 MB once
+\echo querying a stored filter of 50 MB once
 CREATE TABLE fifty AS
   SELECT lsbf_agg(v, dsbf_new(metric => 'l2', dims => :dims, near => 1, capacity => 12500000, tables => 4, hashes => 4)) AS f,
     dsbf_new(metric => 'l2', dims => :dims, near => 1, capacity => 12500000, tables => 4, hashes => 4) AS prototype
   FROM random WHERE id < 100000;
 VACUUM ANALYZE fifty;
 INSERT INTO bench.queries VALUES
-  ('one question', 1, 'SELECT count(*) FROM fifty WHERE approx_member(f, (SELECT v FROM random WHERE id = 0))'),
-  ('reading it whole', 1, 'SELECT lsbf_kind(f | prototype) FROM fifty');
+  ('one query', 1, 'SELECT count(*) FROM fifty WHERE approx_member(f, (SELECT v FROM random WHERE id = 0))'),
+  ('reading all of it', 1, 'SELECT lsbf_kind(f | prototype) FROM fifty');
 CREATE INDEX ON random (id);
-CALL bench.measure('^(one question|reading it whole)$', 10);
+CALL bench.measure('^(one query|reading all of it)$', 10);
 INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES
-  ('one question of a stored filter of 50 MB : reading it whole', 'one question', 'reading it whole', 'at least', 20);
+  ('one query of a stored filter of 50 MB : reading all of it', 'one query', 'reading all of it', 'at least', 20);
 
 \echo building with two workers and with none
 SET min_parallel_table_scan_size = 0;
@@ -68,8 +68,8 @@ DO $$ BEGIN
 END $$;
 RESET max_parallel_workers_per_gather;
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT format('build %s of %s bytes a row with two workers : with none', upper(i.kind), round((bits + coalesce(verify_bits, 0)) / 8.0 / :rows)),
+  SELECT format('build %s of %s bytes per row with two workers : with none', upper(i.kind), round((bits + coalesce(verify_bits, 0)) / 8.0 / :rows)),
     format('build %s with 2 workers', prototypes.kind), format('build %s with 0 workers', prototypes.kind), 'at least', 1.6
   FROM prototypes, lsbf_info(p) i;
 INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES
-  ('one <-> a row with two workers : with none, what the machine allows', '<-> with 2 workers', '<-> with 0 workers', 'at least', NULL);
+  ('one <-> per row with two workers : with none, the limit of the machine', '<-> with 2 workers', '<-> with 0 workers', 'at least', NULL);

@@ -1,14 +1,14 @@
--- The ways to do a semi-join today: pgvector's indexes, LSH keys in an indexed table, all pairs.
+-- Other ways to do a semi-join: pgvector's indexes, LSH keys in an indexed table, all pairs.
 SET max_parallel_maintenance_workers = 0;
 SELECT count(*) AS rows FROM items \gset
-CREATE TABLE asked AS SELECT * FROM items ORDER BY md5(id::text) LIMIT 1000;
-CREATE TABLE asked_few AS SELECT * FROM asked LIMIT 20;
-SELECT count(*) AS asked FROM asked \gset
+CREATE TABLE query_rows AS SELECT * FROM items ORDER BY md5(id::text) LIMIT 1000;
+CREATE TABLE few_query_rows AS SELECT * FROM query_rows LIMIT 20;
+SELECT count(*) AS query_rows FROM query_rows \gset
 
 \echo building an HNSW index
 CALL bench.once('build HNSW', :rows, 'CREATE INDEX hnsw ON items USING hnsw (v vector_l2_ops) WITH (m = 16, ef_construction = 64)');
-INSERT INTO bench.queries VALUES ('semi-join with HNSW', :asked,
-  'SELECT count(*) FROM asked q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
+INSERT INTO bench.queries VALUES ('semi-join with HNSW', :query_rows,
+  'SELECT count(*) FROM query_rows q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
 SET enable_seqscan = off;
 SET hnsw.ef_search = 40;
 CALL bench.measure('^semi-join with HNSW$', 3);
@@ -17,21 +17,21 @@ DROP INDEX hnsw;
 
 \echo building an IVFFlat index
 CALL bench.once('build IVFFlat', :rows, 'CREATE INDEX ivf ON items USING ivfflat (v vector_l2_ops) WITH (lists = 100)');
-INSERT INTO bench.queries VALUES ('semi-join with IVFFlat', :asked,
-  'SELECT count(*) FROM asked q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
+INSERT INTO bench.queries VALUES ('semi-join with IVFFlat', :query_rows,
+  'SELECT count(*) FROM query_rows q, LATERAL (SELECT i.v <-> q.v AS d FROM items i ORDER BY i.v <-> q.v LIMIT 1) n WHERE d < 0.2');
 SET ivfflat.probes = 5;
 CALL bench.measure('^semi-join with IVFFlat$', 2);
 INSERT INTO bench.sizes SELECT 'IVFFlat', pg_relation_size('ivf')::numeric / :rows;
 DROP INDEX ivf;
 RESET enable_seqscan;
 
-\echo asking all pairs
+\echo comparing all pairs
 INSERT INTO bench.queries VALUES ('semi-join of all pairs', 20,
-  'SELECT count(*) FROM asked_few q WHERE EXISTS (SELECT FROM items i WHERE i.v <-> q.v < 0.0001 AND i.id <> q.id)');
+  'SELECT count(*) FROM few_query_rows q WHERE EXISTS (SELECT FROM items i WHERE i.v <-> q.v < 0.0001 AND i.id <> q.id)');
 CALL bench.measure('^semi-join of all pairs$', 2);
 
 \echo building LSH keys in an indexed table
--- Seven keys of ten projections each, as the LSBF has. All rows are asked, so that the planner may join as it likes best.
+-- Seven keys of ten projections each, as in the LSBF. All rows are queries, so that the planner can choose the best join.
 CREATE TABLE planes AS
   SELECT t, j, random() AS b, array_agg(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))::vector(:dims) AS a
   FROM generate_series(1, 7) t, generate_series(1, 10) j, generate_series(1, :dims) GROUP BY t, j;
@@ -47,7 +47,7 @@ INSERT INTO bench.sizes SELECT 'LSH keys', pg_total_relation_size('lsh')::numeri
 INSERT INTO bench.sizes SELECT name, length(f::bytea)::numeric / (0.8 * rows) FROM filters;
 
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
-  SELECT 'semi-join rows/s with ' || upper(left(name, 4)) || substr(name, 5) || ' : with HNSW, ef_search 40', 'ask ' || name, 'semi-join with HNSW', 'at least', 200
+  SELECT 'semi-join rows/s with ' || upper(left(name, 4)) || substr(name, 5) || ' : with HNSW, ef_search 40', 'query ' || name, 'semi-join with HNSW', 'at least', 200
   FROM filters WHERE source = 'items';
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
   SELECT 'build rows/s of ' || upper(left(name, 4)) || substr(name, 5) || ' : of HNSW, m 16, ef_construction 64', 'build ' || name, 'build HNSW', 'at least', 300

@@ -1,4 +1,4 @@
--- Scans and builds with real vectors and fingerprints: members are the first four fifths, and every row is asked.
+-- Scans and builds with real vectors and fingerprints: the first four fifths of the rows are members, and all rows are queries.
 -- Needs tables items and prints, and :dims, :kinds (a regular expression), :repeats.
 SELECT count(*) AS rows FROM items \gset
 SELECT count(*) AS prints FROM prints \gset
@@ -18,7 +18,7 @@ UPDATE filters SET f = (SELECT lsbf_agg(v, prototype) FROM items WHERE id < 0.8 
 UPDATE filters SET f = (SELECT lsbf_agg(v, prototype) FROM prints WHERE id < 0.8 * rows) WHERE source = 'prints';
 VACUUM FULL ANALYZE filters;
 
--- What the peers compare every row with.
+-- The value that the peers compare every row with.
 CREATE TABLE item AS SELECT v FROM items WHERE id = 0;
 CREATE TABLE print AS SELECT v FROM prints WHERE id = 0;
 INSERT INTO bench.queries VALUES
@@ -29,7 +29,7 @@ INSERT INTO bench.queries VALUES
     'SELECT count(*) FROM prints WHERE bit_count(v # (SELECT v FROM print)) < 10'),
   ('scan with <~>', :prints, 'SELECT count(*) FROM prints WHERE v <~> (SELECT v FROM print) < 10');
 INSERT INTO bench.queries
-  SELECT 'ask ' || name, rows,
+  SELECT 'query ' || name, rows,
     format('SELECT count(*) FROM %s WHERE approx_member((SELECT f FROM filters WHERE name = %L), v)', source, name)
   FROM filters;
 INSERT INTO bench.queries
@@ -37,13 +37,13 @@ INSERT INTO bench.queries
     format('SELECT lsbf_kind(lsbf_agg(v, (SELECT prototype FROM filters WHERE name = %L))) FROM %s', name, source)
   FROM filters;
 
-CALL bench.measure('^(scan|scan with <->|ask (ilbf|dsbf|lsbf) [0-9x ]+)$', :repeats);
-CALL bench.measure('^(scan of bits|scan with bit_count|scan with <~>|ask dsbf bits .*)$', :repeats);
+CALL bench.measure('^(scan|scan with <->|query (ilbf|dsbf|lsbf) [0-9x ]+)$', :repeats);
+CALL bench.measure('^(scan of bits|scan with bit_count|scan with <~>|query dsbf bits .*)$', :repeats);
 CALL bench.measure('^build ', :repeats);
 
 INSERT INTO bench.bars (what, ours, peer, kind, bar) VALUES
-  ('scan with approx_member, ILBF of 16 projections : scan with <->', 'ask ilbf 16', 'scan with <->', 'at most', 2),
-  ('scan with approx_member, DSBF of 4 x 4 projections : scan with <->', 'ask dsbf 4 x 4', 'scan with <->', 'at most', 2),
-  ('scan with approx_member, LSBF of 7 x 10 projections : scan with <->', 'ask lsbf 7 x 10', 'scan with <->', 'at most', 5),
-  ('scan with approx_member, DSBF of 25 tables on bit(1024) : scan with bit_count', 'ask dsbf bits 25', 'scan with bit_count', 'at most', 3),
-  ('the same : scan with <~>', 'ask dsbf bits 25', 'scan with <~>', 'at most', NULL);
+  ('scan with approx_member, ILBF of 16 projections : scan with <->', 'query ilbf 16', 'scan with <->', 'at most', 2),
+  ('scan with approx_member, DSBF of 4 x 4 projections : scan with <->', 'query dsbf 4 x 4', 'scan with <->', 'at most', 2),
+  ('scan with approx_member, LSBF of 7 x 10 projections : scan with <->', 'query lsbf 7 x 10', 'scan with <->', 'at most', 5),
+  ('scan with approx_member, DSBF of 25 tables on bit(1024) : scan with bit_count', 'query dsbf bits 25', 'scan with bit_count', 'at most', 3),
+  ('the same : scan with <~>', 'query dsbf bits 25', 'scan with <~>', 'at most', NULL);

@@ -1,4 +1,4 @@
-//! Arguments of the constructors: refused with a reason, or a filter comes out that can be used.
+//! Arguments of the constructors: rejected with an error, or the result is a valid filter.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,12 +9,12 @@ use lsbf::hash::rng::Stream;
 use lsbf::params::{Kind, Metric};
 use pg_lsbf_fuzz::guard::within;
 use pg_lsbf_fuzz::mutate::{number, real};
-use pg_lsbf_fuzz::promises::{accept, hold, with_reason};
+use pg_lsbf_fuzz::promises::{accept, check, with_message};
 
-/// Tables of the theory, which do not grow with what is asked for.
+/// Bytes that the choice of parameters may use, whatever the arguments are.
 const DESIGN_BYTES: usize = 64 << 20;
 
-// A byte an argument: 0 leaves it out, others choose its value.
+// One byte per argument: 0 omits it, others choose its value.
 fuzz_target!(|data: &[u8]| {
     let mut bytes = data.iter().copied();
     let mut next = || bytes.next().unwrap_or(0);
@@ -49,11 +49,11 @@ fuzz_target!(|data: &[u8]| {
     let flags = next();
     let flag = |at: u8| (flags >> at & 1 == 1).then_some(flags >> (at + 1) & 1 == 1);
     (options.symbols, options.fast, options.robust, options.aligned) = (flags & 128 != 0, flag(0), flag(2), flag(4));
-    let made =
-        within(DESIGN_BYTES, "a choice of parameters", || parameters(kind, metric, &options)).map_err(with_reason);
-    let Ok((params, dims)) = made else { return };
-    params.validate().expect("what is chosen is valid");
+    let chosen =
+        within(DESIGN_BYTES, "a choice of parameters", || parameters(kind, metric, &options)).map_err(with_message);
+    let Ok((params, dims)) = chosen else { return };
+    params.validate().expect("chosen parameters are valid");
     let filter = Owned::new(&params, dims);
-    accept(format::payload(&filter.image)).expect("a new filter is let in");
-    hold(&filter.image, u64::from(flags));
+    accept(format::payload(&filter.image)).expect("a new filter is valid");
+    check(&filter.image, u64::from(flags));
 });

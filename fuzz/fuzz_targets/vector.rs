@@ -1,4 +1,5 @@
-//! Vectors of every type, and as text, given to filters of every kind: rejected with an error, or found once added.
+//! Vectors of every type, also as text, for filters of every kind: rejected with an error, or found after they were
+//! added.
 #![no_main]
 
 use base64::Engine as _;
@@ -9,7 +10,7 @@ use lsbf::filter::{Engine, Owned};
 use lsbf::params::Kind;
 use lsbf::rates::Facts;
 use pg_lsbf_fuzz::guard::within;
-use pg_lsbf_fuzz::promises::{THEORY_BYTES, accept, with_reason};
+use pg_lsbf_fuzz::promises::{THEORY_BYTES, accept, with_message};
 use pg_lsbf_fuzz::vectors::Value;
 use std::cell::RefCell;
 
@@ -35,36 +36,37 @@ fn golden() -> Vec<Golden> {
 
 thread_local! { static GOLDEN: RefCell<Vec<Golden>> = RefCell::new(golden()); }
 
-// Which filter, which type, which theta, whether the bytes are stretched to the length the filter takes; then the bytes.
+// The first four bytes choose filter, type, theta, and whether the others are repeated up to the length that the filter
+// accepts.
 fuzz_target!(|data: &[u8]| {
-    let [filter, type_, theta, stretch, bytes @ ..] = data else { return };
+    let [filter, type_, theta, repeat, bytes @ ..] = data else { return };
     GOLDEN.with_borrow_mut(|golden| {
         let count = golden.len();
         let Golden { image, engine } = &mut golden[usize::from(*filter) % count];
         let dims = engine.dims as usize;
-        let stretched: Vec<u8> = match stretch % 2 == 1 && !bytes.is_empty() {
-            true => bytes.iter().copied().cycle().take(dims.max(1) * stretched_to(*type_)).collect(),
+        let repeated: Vec<u8> = match repeat % 2 == 1 && !bytes.is_empty() {
+            true => bytes.iter().copied().cycle().take(dims.max(1) * element_size(*type_)).collect(),
             false => bytes.to_vec(),
         };
-        let value = Value::read(*type_, dims, &stretched);
-        // Tables made once, memory for a row, which grows with the vector; other thetas may take an experiment.
+        let value = Value::read(*type_, dims, &repeated);
+        // Tables that are computed once, and memory that grows with the vector; other thetas may need a simulation.
         let theory = if engine.params.kind == Kind::Probing && theta % 10 != 0 { THEORY_BYTES } else { 0 };
-        let limit = (4 << 20) + 256 * stretched.len() + theory;
+        let limit = (4 << 20) + 256 * repeated.len() + theory;
         within(limit, "a query", || check(engine, image, &value, *theta));
     });
 });
 
 /// Bytes of an element.
-fn stretched_to(type_: u8) -> usize {
+fn element_size(type_: u8) -> usize {
     [4, 8, 4, 2, 4, 1, 1, 1, 4, 8, 8][usize::from(type_) % 11]
 }
 
 fn check(engine: &mut Engine, image: &[u64], value: &Value, theta: u8) {
     let vector = value.view();
     let theta = [1.0, 0.5, 2.0, 8.0, 0.0, -1.0, f64::NAN, f64::INFINITY, 1e4, 1e-300][usize::from(theta) % 10];
-    let votes = engine.votes(&View::valid(image).queried(), &vector, theta).map_err(with_reason);
-    let found = engine.contains(&View::valid(image).queried(), &vector, theta).map_err(with_reason);
-    // A query may be decided before the table whose sums are too large.
+    let votes = engine.votes(&View::valid(image).queried(), &vector, theta).map_err(with_message);
+    let found = engine.contains(&View::valid(image).queried(), &vector, theta).map_err(with_message);
+    // A query may pass before it computes the table whose sums are too large.
     let is_early = engine.params.kind == Kind::Probing && found.is_ok();
     assert!(votes.is_ok() == found.is_ok() || is_early, "{votes:?} but {found:?}");
     let mut grown = Owned { image: image.to_vec() };
@@ -78,7 +80,7 @@ fn check(engine: &mut Engine, image: &[u64], value: &Value, theta: u8) {
     for &theta in thetas {
         assert!(
             engine.contains(&grown.view().queried(), &vector, theta).unwrap(),
-            "a member is always found, at {theta}: {value:?}"
+            "a member was not found at theta {theta}: {value:?}"
         );
     }
 }

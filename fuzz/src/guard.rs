@@ -1,4 +1,4 @@
-//! An allocator that counts, so that a target can say how much memory an input may take.
+//! An allocator that counts, so that a fuzz target can limit the memory that an input uses.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,31 +11,31 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: everything is handed to the system's allocator; counting allocates nothing.
+// SAFETY: everything is delegated to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(held, Relaxed);
-        // SAFETY: as asked of the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
-    // Not left to `alloc`: large zeroed memory costs nothing until it is touched.
+    // The default implementation would write the zeros, but large zeroed memory costs nothing until it is used.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(held, Relaxed);
-        // SAFETY: as asked of the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as asked of the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
-/// Runs something and says how many bytes it held at most, besides what was held before.
+/// Runs `body`; returns its result and the maximum number of bytes it held in addition to those held before.
 pub fn peak<R>(body: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -43,9 +43,9 @@ pub fn peak<R>(body: impl FnOnce() -> R) -> (R, usize) {
     (result, PEAK.load(Relaxed).saturating_sub(before))
 }
 
-/// Runs something that must not hold more than `limit` bytes.
+/// Runs `body`, which must not hold more than `limit` bytes.
 pub fn within<R>(limit: usize, what: &str, body: impl FnOnce() -> R) -> R {
     let (result, bytes) = peak(body);
-    assert!(bytes <= limit, "{what} took {bytes} bytes, allowed are {limit}");
+    assert!(bytes <= limit, "{what} used {bytes} bytes, more than the limit of {limit}");
     result
 }

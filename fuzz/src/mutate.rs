@@ -1,4 +1,5 @@
-//! Changes that keep a value's checks valid: lengths, counters and canonical form refuse nearly all that is changed blindly.
+//! Mutations that preserve what validation checks, such as lengths, counters and canonical form: nearly all values that
+//! are changed at random are rejected.
 
 use crate::promises::as_image;
 use lsbf::filter::format::{self, Bits, Header, RESERVED, View};
@@ -7,12 +8,12 @@ use lsbf::filter::{Counters, count, ilbf, sketch};
 use lsbf::hash::rng::Stream;
 use lsbf::params::{Family, Kind, Metric, Params};
 
-/// Numbers at which something ends or overflows.
+/// Boundary values, at which ranges end or numbers overflow.
 const NUMBERS: [u64; 16] = [0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4096, 1 << 20, u32::MAX as u64, 1 << 42, u64::MAX];
 const REALS: [f64; 12] =
     [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 1e300, f64::MIN_POSITIVE, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
 
-/// A number near one in use, or one at which something ends.
+/// A number close to `near`, a boundary value, or a random number.
 pub fn number(near: u64, stream: &mut Stream) -> u64 {
     match stream.below(4) {
         0 => NUMBERS[stream.below(NUMBERS.len() as u64) as usize],
@@ -55,7 +56,7 @@ pub fn change(p: &mut Params, stream: &mut Stream) {
         6 => p.far = real(p.far, s),
         7 => p.width = real(p.width, s),
         8 => {
-            // The array is a multiple of them.
+            // The number of bits must be a multiple of the number of tables.
             let partition = p.bits / u64::from(p.tables.max(1));
             p.tables = number(p.tables.into(), s) as u32;
             p.bits = partition.saturating_mul(p.tables.into());
@@ -97,16 +98,16 @@ pub fn with_changed_parameter(payload: &[u8], stream: &mut Stream) -> Option<Vec
     Some(changed[RESERVED..].to_vec())
 }
 
-/// A value whose length and counters fit what it holds.
-pub fn repaired(payload: &[u8], most: usize) -> Option<Vec<u8>> {
+/// A value whose length and counters match its content; `None` if it would be larger than `max_size`.
+pub fn repaired(payload: &[u8], max_size: usize) -> Option<Vec<u8>> {
     let bytes = [&[0; RESERVED], payload].concat();
     let header = Header::read(&bytes).ok()?;
     let params = format::decode_params(header.params(&bytes).ok()?).ok()?;
     if header.is_sparse {
-        return repaired_list(&bytes, &header, &params, most);
+        return repaired_list(&bytes, &header, &params, max_size);
     }
     let words = format::image_words(&params, header.params_len, header.dims, header.has_body);
-    if words * 8 - RESERVED > most || header.has_centre != (params.centre() != 0) {
+    if words * 8 - RESERVED > max_size || header.has_centre != (params.centre() != 0) {
         return None;
     }
     let mut image = as_image(payload);
@@ -117,20 +118,20 @@ pub fn repaired(payload: &[u8], most: usize) -> Option<Vec<u8>> {
     Some(format::payload(&image).to_vec())
 }
 
-/// The same for few members: their bits and registers in order, each once, and none that does not exist.
-fn repaired_list(bytes: &[u8], header: &Header, params: &Params, most: usize) -> Option<Vec<u8>> {
+/// The same for a list of bits: bits and registers are sorted, without duplicates, and in range.
+fn repaired_list(bytes: &[u8], header: &Header, params: &Params, max_size: usize) -> Option<Vec<u8>> {
     let mut ranks = [0u8; sketch::WORDS * 8];
     for entry in bytes.get(header.words() * 8..)?.as_chunks().0.iter().take(header.registers as usize) {
         let entry = u16::from_le_bytes(*entry);
         ranks[usize::from(entry >> 6)] = (entry & 63).clamp(1, 55) as u8;
     }
     let words: Vec<u64> = ranks.as_chunks().0.iter().map(|ranks| u64::from_ne_bytes(*ranks)).collect();
-    let exists = |at: u32| {
+    let in_range = |at: u32| {
         let (at, array) = (u64::from(at), params.array_words() * 64);
         if at < params.bits { at } else { (array + at % params.verify_bits.max(1)) * u64::from(params.verify_bits > 0) }
     };
     let listed = bytes.get(header.body_start() * 8..)?.as_chunks().0.iter().take(header.ones.min(1 << 14) as usize);
-    let mut new: Vec<u64> = listed.map(|at| exists(u32::from_le_bytes(*at))).collect();
+    let mut new: Vec<u64> = listed.map(|at| in_range(u32::from_le_bytes(*at))).collect();
     new.sort_unstable();
     new.dedup();
     let mut body = Growing { list: Sparse::new(&[], 0), new: Vec::new() };
@@ -141,7 +142,7 @@ fn repaired_list(bytes: &[u8], header: &Header, params: &Params, most: usize) ->
     }
     if header.has_centre
         || new.is_empty()
-        || format::image_words(params, header.params_len, header.dims, true) * 8 > most
+        || format::image_words(params, header.params_len, header.dims, true) * 8 > max_size
     {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What must hold for every value that passes validation.
+//! Properties of every value that passes validation.
 
 use crate::guard::within;
 use crate::vectors::Value;
@@ -11,17 +11,18 @@ use lsbf::params::{Family, Kind, Params};
 use lsbf::rates::explain::explain;
 use lsbf::rates::{Facts, acceptance, false_positives};
 
-/// Random numbers and bytes up to which a filter is used: more takes too long to be done thousands of times.
-const MOST_EXPANDED: u64 = 1 << 18;
-const MOST_BYTES: usize = 1 << 20;
-/// Bytes that predictions may take: experiments are kept for the next query.
+/// Random numbers of an engine, and bytes of a filter, up to which it is used: larger ones take too long to be tested
+/// thousands of times.
+const MAX_EXPANDED: u64 = 1 << 18;
+const MAX_BYTES: usize = 1 << 20;
+/// Bytes that predictions may use: the results of their simulations are kept for the next query.
 pub const THEORY_BYTES: usize = 256 << 20;
 
-/// Validates a payload, as every input function does. Rejected ones get an error that says something.
+/// Validates a payload, as every input function does. An error must have a meaningful message.
 pub fn accept(payload: &[u8]) -> Result<Vec<u64>> {
-    // The image, what is read of it, and an error message.
+    // Memory for the image, for copies of its parts, and for an error message.
     let limit = 4 * payload.len() + (16 << 10);
-    within(limit, "reading a value", || Owned::read(payload)).map(|filter| filter.image).map_err(with_reason)
+    within(limit, "reading a value", || Owned::read(payload)).map(|filter| filter.image).map_err(with_message)
 }
 
 /// The words of a payload, whether it is a filter or not.
@@ -36,27 +37,27 @@ pub fn as_image(payload: &[u8]) -> Vec<u64> {
     image
 }
 
-/// Passes an error on that says something.
-pub fn with_reason(error: Error) -> Error {
+/// Checks that an error has a message of reasonable length.
+pub fn with_message(error: Error) -> Error {
     assert!(error.message.len() > 10 && error.message.len() < 1000, "{error:?}");
     error
 }
 
-fn is_rate(rate: f64, params: &Params) {
+fn check_rate(rate: f64, params: &Params) {
     assert!((0.0..=1.0).contains(&rate), "a rate of {rate}: {params:?}");
 }
 
-/// Uses a value in every way; `salt` chooses vectors.
-pub fn hold(image: &[u64], salt: u64) {
+/// Checks all properties of a valid image; `salt` chooses vectors.
+pub fn check(image: &[u64], salt: u64) {
     let facts = Facts::of(image).expect("a valid filter can be read");
     let params = &facts.params;
-    assert_eq!(accept(format::payload(image)).as_deref(), Ok(image), "what is printed is read again");
-    // Rates of a filter with probes are found by experiment: a few will do.
+    assert_eq!(accept(format::payload(image)).as_deref(), Ok(image), "reading the output gives another filter");
+    // Rates of a filter with probes are found by simulation, which takes long: check only some of them.
     if params.kind != Kind::Probing || salt.is_multiple_of(64) {
         within(THEORY_BYTES, "a prediction", || {
             assert!(!explain(&facts).is_empty());
-            is_rate(false_positives(&facts, 1.0), params);
-            is_rate(acceptance(&facts, params.near, 1.0), params);
+            check_rate(false_positives(&facts, 1.0), params);
+            check_rate(acceptance(&facts, params.near, 1.0), params);
         });
     }
     let mut stream = Stream::new(salt, 0);
@@ -64,18 +65,18 @@ pub fn hold(image: &[u64], salt: u64) {
         0 if params.family != Family::MinHash => 1 + stream.below(64) as u32,
         dims => dims,
     };
-    if u64::from(dims.max(1)) * params.projections() > MOST_EXPANDED {
+    if u64::from(dims.max(1)) * params.projections() > MAX_EXPANDED {
         return;
     }
     let centre = View::new(image).and_then(|view| view.centre()).expect("a valid filter has its centre");
-    let (made, held) = crate::guard::peak(|| Engine::centred(params.clone(), dims, centre));
-    let mut engine = match made {
+    let (result, held) = crate::guard::peak(|| Engine::centred(params.clone(), dims, centre));
+    let mut engine = match result {
         Ok(engine) => engine,
-        // Only where dims were not known yet can there be too many.
-        Err(error) if facts.dims == 0 => return drop(with_reason(error)),
-        Err(error) => panic!("a valid filter can be queried: {error}"),
+        // Only a filter without dims may be given vectors with too many dimensions.
+        Err(error) if facts.dims == 0 => return drop(with_message(error)),
+        Err(error) => panic!("a valid filter cannot be expanded: {error}"),
     };
-    // What a backend counts as its memory is what it takes.
+    // The backend counts `bytes` as the memory of an engine.
     assert!(held <= 2 * engine.bytes() + (64 << 10), "{held} bytes for an engine of {}: {params:?}", engine.bytes());
     let vector = Value::fitting(params, dims as usize, &mut stream);
     query(&mut engine, &View::valid(image), &vector, salt);
@@ -89,8 +90,8 @@ fn query(engine: &mut Engine, filter: &View, vector: &Value, salt: u64) {
         _ => [1.0, 1e-300, 0.3, 2.0, 3.0, 1e4][(salt >> 8) as usize % 6],
     };
     let at_one = engine.contains(&filter.queried(), &vector.view(), 1.0).expect("a valid filter can be queried");
-    let at_theta = engine.contains(&filter.queried(), &vector.view(), theta).map_err(with_reason);
-    // Aligned blocks of 2 do not lie within blocks of 3, and there are none of half a bucket.
+    let at_theta = engine.contains(&filter.queried(), &vector.view(), theta).map_err(with_message);
+    // Aligned blocks of 2 buckets are not contained in blocks of 3, and theta must be a whole number.
     if engine.params.aligned {
         assert_eq!(at_theta.is_ok(), theta.fract() == 0.0);
     } else {
@@ -105,20 +106,22 @@ fn query(engine: &mut Engine, filter: &View, vector: &Value, salt: u64) {
     }
 }
 
-/// Adding and merging give valid filters, and lose nothing.
+/// Adding and merging result in valid filters that contain all members.
 fn grow(engine: &mut Engine, image: &[u64], vector: &Value) {
     let params = engine.params.clone();
     let whole = format::image_words(&params, engine.stored.len(), engine.dims, true) * 8;
-    if whole > MOST_BYTES {
+    if whole > MAX_BYTES {
         return;
     }
     let before = Owned { image: image.to_vec() };
     let mut added = before.clone();
-    added.add(engine, &vector.view()).expect("a valid filter takes members");
+    added.add(engine, &vector.view()).expect("a valid filter accepts members");
     assert!(added.image.len() * 8 <= whole);
     accept(format::payload(&added.image)).expect("a filter with one more member is valid");
-    let found = engine.contains(&added.view().queried(), &vector.view(), 1.0).expect("it can be queried");
-    assert!(found, "a member is always found: {params:?}");
+    let found = engine
+        .contains(&added.view().queried(), &vector.view(), 1.0)
+        .expect("a filter with one more member can be queried");
+    assert!(found, "a member was not found: {params:?}");
 
     check_alike(&before.view(), &before.view()).expect("a filter hashes like itself");
     let merged = |a: &Owned, b: &Owned| {
@@ -126,6 +129,9 @@ fn grow(engine: &mut Engine, image: &[u64], vector: &Value) {
         union.merge(b).expect("filters that hash alike can be merged");
         union
     };
-    assert!(merged(&before, &before) == before, "a filter merged with itself is itself");
-    assert!(merged(&before, &added) == added && merged(&added, &before) == added, "a union is the larger of the two");
+    assert!(merged(&before, &before) == before, "a filter merged with itself changed");
+    assert!(
+        merged(&before, &added) == added && merged(&added, &before) == added,
+        "a union with a subset is not the larger filter"
+    );
 }

@@ -1,4 +1,4 @@
-//! Vectors for a filter, of every type there is.
+//! Vectors of every type that filters accept.
 
 use lsbf::hash::rng::Stream;
 use lsbf::params::{Family, Params};
@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// Bytes read as a type. PostgreSQL guarantees some properties, which hold here too: a bit string ends with
+    /// Bytes interpreted as a type. As PostgreSQL and pgvector guarantee, the last byte of a bit string is padded with
     /// zeros, and a sparse vector has ascending indices below its dimensions.
     pub fn read(type_: u8, dims: usize, bytes: &[u8]) -> Value {
         fn numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
@@ -69,7 +69,7 @@ impl Value {
         }
     }
 
-    /// A vector that a filter takes.
+    /// A vector that a filter accepts.
     pub fn fitting(params: &Params, dims: usize, stream: &mut Stream) -> Value {
         match params.family {
             _ if params.takes_bits() => {

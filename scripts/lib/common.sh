@@ -5,14 +5,14 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
 TOOLS=$ROOT/.tools
 
-# cargo's usual place, for shells that were started before Rust was installed.
+# cargo's default directory, for shells that were started before Rust was installed.
 [[ -d ${HOME:-/nonexistent}/.cargo/bin ]] && PATH=$PATH:$HOME/.cargo/bin
 
 # Nothing of the caller's own PostgreSQL may leak into private servers.
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGOPTIONS \
   PGDATA PGTZ PGCLIENTENCODING PGAPPNAME PGSSLMODE
 
-# Servers inherit it, and would show it to users as the DETAIL of errors.
+# Servers inherit these, and would include a backtrace in the DETAIL of errors.
 unset RUST_BACKTRACE RUST_LIB_BACKTRACE
 
 say() { printf '==> %s\n' "$*"; }
@@ -42,11 +42,12 @@ pgrx_version() {
   sed -n 's/^pgrx *=.*"=\([0-9.]*\)".*/\1/p' "$ROOT/Cargo.toml"
 }
 
-# seconds_since START: whole and tenths, from a START taken with `now`.
+# seconds_since START: elapsed seconds with one decimal; START comes from `now`.
 now() { date +%s.%N; }
 seconds_since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
 
-# private_dir: creates WORK, removed when the script ends. Short, because a socket's path has a limit of 107 bytes.
+# private_dir: creates WORK, which is removed when the script ends. Its name is short, as the path of a socket has at most 107
+# bytes.
 WORK=
 CLEANUPS=()
 private_dir() {
@@ -58,10 +59,10 @@ private_dir() {
   trap 'exit 143' TERM HUP
 }
 
-# on_exit COMMAND: runs when the script ends, last one first, before WORK goes.
+# on_exit COMMAND: runs it when the script ends, in reverse order, before WORK is removed.
 on_exit() { CLEANUPS=("$1" ${CLEANUPS[@]+"${CLEANUPS[@]}"}); }
 
-# Commands see the script's status in EXIT_STATUS and may change it.
+# Commands can read and change the status of the script in EXIT_STATUS.
 cleanup() {
   EXIT_STATUS=$?
   local command
@@ -74,7 +75,7 @@ cleanup() {
   exit "$EXIT_STATUS"
 }
 
-# update_page PAGE FILE: puts a file between the marks of a page of docs/.
+# update_page PAGE FILE: replaces the text between the markers of a page in docs/.
 update_page() {
   private_dir
   awk -v file="$2" '

@@ -1,17 +1,17 @@
-# For scenarios that break things: sessions in the background, and how to end servers the hard way.
+# For scenarios with faults: sessions in the background, and servers that are killed.
 # shellcheck shell=bash disable=SC2034
 
-# session_start SERVER TAG SQL...: runs each SQL in a session of its own, named TAG; all it says goes to $WORK/TAG.said.
-# Sets SESSION, the process to wait for.
+# session_start SERVER TAG SQL...: runs all SQL in one background session named TAG, with its output in $WORK/TAG.output. Sets
+# SESSION, the process to wait for.
 session_start() {
   local server=$1 tag=$2 sql commands=()
   shift 2
   for sql in "$@"; do commands+=(-c "$sql"); done
-  PGAPPNAME=$tag server_psql "$server" -At -v VERBOSITY=verbose "${commands[@]}" >"$WORK/$tag.said" 2>&1 &
+  PGAPPNAME=$tag server_psql "$server" -At -v VERBOSITY=verbose "${commands[@]}" >"$WORK/$tag.output" 2>&1 &
   SESSION=$!
 }
 
-# session_busy SERVER TAG [MS]: the process id of a session's server process, once its statement has run for MS (200)
+# session_busy SERVER TAG [MS]: the process id of a session's backend, once its statement has run for MS (200) milliseconds
 session_busy() {
   local i pid
   for ((i = 0; i < 300; i++)); do
@@ -23,10 +23,10 @@ session_busy() {
     fi
     sleep 0.05
   done
-  die "session $2 of server $1 runs nothing: $(tail -3 "$WORK/$2.said")"
+  die "session $2 of server $1 does not run a statement: $(tail -3 "$WORK/$2.output")"
 }
 
-# server_kill NAME: kill -9 of the postmaster and, as no child may outlive it, of all it started
+# server_kill NAME: kill -9 of the postmaster and, as no child may outlive it, of all its children
 server_kill() {
   local postmaster children pid
   postmaster=$(head -1 "$(server_dir "$1")/data/postmaster.pid")
@@ -41,7 +41,7 @@ server_kill() {
   done
 }
 
-# server_recovered NAME: waits until it takes connections again after a crash, and says how often it recovered so far
+# server_recovered NAME: waits until it accepts connections again after a crash, and prints how many times it has recovered
 server_recovered() {
   server_wait "$1"
   grep -c "automatic recovery in progress" "$(server_dir "$1")/log"

@@ -1,9 +1,9 @@
 # Links between private servers through postgres_fdw.
 # shellcheck shell=bash
 
-# fdw_link SERVER REMOTE [OPTIONS] [HOST]: makes REMOTE known to SERVER as a foreign server of its name. OPTIONS follow
-# the place, such as ", use_remote_estimate 'true'"; HOST is the directory of another socket than that of REMOTE.
-# The extension is what lets functions be shipped: it is installed on both sides, in the same schema.
+# fdw_link SERVER REMOTE [OPTIONS] [HOST]: creates REMOTE as a foreign server on SERVER. OPTIONS replace ", extensions
+# 'pg_lsbf'", which allows functions of the extension to be shipped, if it is installed in the same schema on both sides. HOST
+# is the socket directory to use instead of REMOTE's own.
 fdw_link() {
   server_query "$1" "SET client_min_messages = warning; CREATE EXTENSION IF NOT EXISTS postgres_fdw;
     CREATE SERVER $2 FOREIGN DATA WRAPPER postgres_fdw
@@ -11,5 +11,5 @@ fdw_link() {
     CREATE USER MAPPING FOR postgres SERVER $2 OPTIONS (user 'postgres')"
 }
 
-# without_filters: shortens the text of filters in plans
+# without_filters: replaces the text of filters in plans by FILTER
 without_filters() { sed -E "s/'[A-Za-z0-9+\/=]{40,}'::(public\.)?lsbf/FILTER/g"; }

@@ -1,4 +1,4 @@
-# Finds what a build needs and installs what is missing (Debian and its relatives).
+# Finds the dependencies of a build and installs missing ones (on Debian and its derivatives).
 # shellcheck shell=bash
 
 MIN_PG=15
@@ -34,7 +34,7 @@ ensure_rust_component() {
 
 pg_major() { "$1" --version 2>/dev/null | sed -n 's/^PostgreSQL \([0-9]*\).*/\1/p'; }
 
-# usable_pg_config FILE: a supported version, with headers and a server.
+# usable_pg_config FILE: succeeds for a supported version with headers and a server.
 usable_pg_config() {
   local major bindir headers
   [[ -x $1 ]] || return 1
@@ -57,7 +57,7 @@ find_pg_config() {
   return 1
 }
 
-# The newest supported server the package lists offer.
+# The newest supported server in the package lists.
 packaged_postgresql() {
   local major
   for ((major = MAX_PG; major >= MIN_PG; major--)); do
@@ -69,7 +69,7 @@ packaged_postgresql() {
   return 1
 }
 
-# Debian starts a server when PostgreSQL is installed; we want the programs only.
+# Debian creates and starts a server when PostgreSQL is installed; only the programs are needed.
 install_packaged_postgresql() {
   local conf=/etc/postgresql-common/createcluster.conf saved major
   apt_install postgresql-common
@@ -82,7 +82,7 @@ install_packaged_postgresql() {
   rm -f "$saved"
 }
 
-# ensure_postgresql: sets PG_CONFIG (the real one, not a wrapper), PG_MAJOR, PG_FEATURE.
+# ensure_postgresql: sets PG_CONFIG (the program itself, not a wrapper), PG_MAJOR and PG_FEATURE.
 ensure_postgresql() {
   if [[ -n ${PG_CONFIG:-} ]]; then
     usable_pg_config "$PG_CONFIG" ||
@@ -92,7 +92,7 @@ ensure_postgresql() {
     install_packaged_postgresql
     PG_CONFIG=$(find_pg_config) || die "PostgreSQL was installed but no usable pg_config was found"
   fi
-  # One spelling, so that builds with the same server share their results.
+  # One path per server, so that builds for the same server share their results.
   local real
   real=$("$PG_CONFIG" --bindir)/pg_config
   [[ -x $real ]] && PG_CONFIG=$real
@@ -117,8 +117,8 @@ any_file() {
   return 1
 }
 
-# ensure_cargo_pgrx: sets CARGO_PGRX. An own copy is built when the one on the PATH has another version; without
-# optimisation and OpenSSL that takes two minutes instead of five.
+# ensure_cargo_pgrx: sets CARGO_PGRX. A private copy is built if the one on the PATH has another version; without optimisation and
+# OpenSSL that takes two minutes instead of five.
 ensure_cargo_pgrx() {
   local version
   version=$(pgrx_version)
@@ -138,7 +138,7 @@ ensure_cargo_pgrx() {
 # libFuzzer is written in C++.
 ensure_cpp() { command -v c++ >/dev/null || apt_install g++; }
 
-# ensure_cargo_fuzz: sets CARGO_FUZZ, an own copy where there is none on the PATH.
+# ensure_cargo_fuzz: sets CARGO_FUZZ, a private copy if there is none on the PATH.
 ensure_cargo_fuzz() {
   local version=0.13.2
   for CARGO_FUZZ in "$TOOLS/bin/cargo-fuzz" "$(command -v cargo-fuzz || true)"; do

@@ -1,4 +1,4 @@
--- The peak of this backend's memory in kB, without the shared buffers it has touched so far.
+-- Peak memory of this backend in kB, without shared buffers.
 CREATE FUNCTION peak() RETURNS bigint LANGUAGE sql AS $$
   SELECT (regexp_match(s, 'VmHWM:\s+(\d+)'))[1]::bigint - (regexp_match(s, 'RssShmem:\s+(\d+)'))[1]::bigint
   FROM pg_read_file('/proc/self/status') AS s

@@ -14,7 +14,7 @@ on_exit report
 
 pass() { echo "ok - $SCENARIO: $1"; }
 
-# needs EXTENSION: a scenario ends here on servers that do not have it
+# needs EXTENSION: skips the scenario if the server does not have it
 needs() {
   [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/$1.control ]] && return
   echo "skip - $SCENARIO: no $1 here"
@@ -28,7 +28,7 @@ fail() {
   printf '%s\n' "$2" | sed 's/^/    /'
 }
 
-# The verdict: failed assertions, or a script that died half way.
+# The result: failed assertions, or a script that ended early.
 report() {
   local name
   if ((EXIT_STATUS != 0)); then
@@ -42,7 +42,7 @@ report() {
   fi
 }
 
-# assert_eq NAME GOT WANTED
+# assert_eq NAME GOT EXPECTED
 assert_eq() {
   if [[ $2 == "$3" ]]; then pass "$1"; else fail "$1" "expected: $3"$'\n'"got:      $2"; fi
 }

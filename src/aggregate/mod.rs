@@ -1,5 +1,5 @@
-//! lsbf_agg, lsbf_add and lsbf_union: the state of the aggregate is the filter itself, changed in place where it can be.
-//! What a change means is the core's: [`lsbf::filter::change`].
+//! lsbf_agg, lsbf_add and lsbf_union. The state of the aggregate is the filter itself, changed in place if possible.
+//! The changes themselves are implemented in [`lsbf::filter::change`].
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::image::{self, Palloc};
@@ -15,7 +15,7 @@ use lsbf::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::Cell;
 
-/// A filter with one more member: a new one, or itself if nothing changes.
+/// A filter with one more member: a new value, or the filter itself if nothing changes.
 fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
     let add = |engine: &mut Engine| change::add(engine, Target::Shared(filter.words), vector, &Palloc);
     match engines::with(filter, filter.words.len(), vector, add)? {
@@ -34,8 +34,9 @@ for_each_input!(lsbf_add -> signature::LSBF,
     vector => lsbf_add_vector, halfvec => lsbf_add_halfvec, sparsevec => lsbf_add_sparsevec,
 );
 
-/// The transition function: (state, vector, prototype). A new state is returned in the row's memory, and the executor
-/// copies it into the aggregate's. A list of bits is replaced by a longer one; words are changed in place.
+/// The transition function: (state, vector, prototype). A new state is allocated in the memory of the row, and the
+/// executor copies it into that of the aggregate. A list of bits is replaced by a longer one; words are changed in
+/// place.
 fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     if call.is_null(1) {
         return Ok(call.filter(0).unwrap_or_else(|| call.null()));
@@ -49,12 +50,12 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     };
     let filter = View::new(image)?;
     check_prototype(&filter, &prototype)?;
-    // The parameters are the prototype's, so that the state is free to be changed.
+    // The parameters are read from the prototype, as the state is borrowed for the change.
     let (header, words) = (filter.header, image.len());
     let add = |engine: &mut Engine| change::add(engine, Target::Own(image), &vector, &Palloc);
     match engines::with_parameters_of(&prototype, &header, words, &vector, add)? {
         Outcome::New(image) => {
-            CONTAINED.set([(0, 0); CHECKED]);
+            CONTAINED.set([(0, 0); MAX_CHECKED]);
             Ok(image::datum(image))
         }
         _ => Ok(state),
@@ -63,10 +64,11 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
 
 /// The state after the first row of a group.
 fn first_state(prototype: &View, vector: &Vector) -> Result<Datum> {
-    // A new state may be allocated where another one was.
-    CONTAINED.set([(0, 0); CHECKED]);
+    // The new state may have the address of an earlier one.
+    CONTAINED.set([(0, 0); MAX_CHECKED]);
     let state = with_member(prototype, vector)?;
-    // A prototype that contains the member already may be one that is kept, and not for as long as the state is used.
+    // A prototype that already contains the member is returned unchanged. It may be in the cache, which does not keep
+    // it as long as the aggregate keeps its state.
     let is_prototype = state == image::datum(prototype.words);
     Ok(if is_prototype { image::datum(image::copy(prototype.words)) } else { state })
 }
@@ -77,14 +79,14 @@ for_each_input!(lsbf_agg_step -> signature::LSBF,
     vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
 );
 
-/// Prototypes with members that were found in a state lately, by the address of the state and a hash of the prototype:
-/// comparing all bits is for the first row of a group, not for every one.
-const CHECKED: usize = 64;
+/// States that were recently found to contain all members of their prototype, as the address of the state and a hash of
+/// the prototype. All bits are compared only for the first row of a group.
+const MAX_CHECKED: usize = 64;
 thread_local! {
-    static CONTAINED: Cell<[(usize, u64); CHECKED]> = const { Cell::new([(0, 0); CHECKED]) };
+    static CONTAINED: Cell<[(usize, u64); MAX_CHECKED]> = const { Cell::new([(0, 0); MAX_CHECKED]) };
 }
 
-/// All rows of a group must come with one prototype: it hashes as the state does, and its members are in the state.
+/// All rows of a group must have the same prototype: it must hash like the state, and its members must be in the state.
 fn check_prototype(state: &View, prototype: &View) -> Result<()> {
     let (ours, theirs) = (&state.header, &prototype.header);
     let alike = state.stored() == prototype.stored()
@@ -96,12 +98,13 @@ fn check_prototype(state: &View, prototype: &View) -> Result<()> {
     Err(Error::prototypes_differ("group", change::check_alike(state, prototype).err()))
 }
 
-/// Whether a state has all the bits of a prototype. Header and member sketch stand for the prototype's content.
+/// Whether a state has all bits of a prototype. A prototype is identified by a hash of its header and its member
+/// sketch.
 fn contained(state: &View, prototype: &View) -> Result<bool> {
     let start = format::payload(prototype.words).get(..prototype.header.body_start() * 8 - format::RESERVED);
     let start = start.ok_or_else(truncated)?;
     let key = (state.words.as_ptr() as usize, xxhash_rust::xxh3::xxh3_64(start));
-    let slot = (key.0 / 64) % CHECKED;
+    let slot = (key.0 / 64) % MAX_CHECKED;
     let mut checked = CONTAINED.get();
     if checked[slot] == key {
         return Ok(true);

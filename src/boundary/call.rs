@@ -1,25 +1,25 @@
-//! A call from PostgreSQL: arguments, results, memory.
+//! A function call from PostgreSQL: its arguments and its result.
 
 use crate::boundary::error::raise;
 use crate::boundary::signature::{self, Signature};
 use lsbf::error::Error;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-/// The arguments and surroundings of one function call.
+/// The arguments and the context of one function call.
 pub struct Call<'a> {
     pub fcinfo: pg_sys::FunctionCallInfo,
-    /// The types that the function was declared with; none where the caller looked nothing up.
+    /// The types that the function was declared with; `None` if the caller did not look it up.
     signature: Option<&'a Signature>,
 }
 
 impl Call<'_> {
-    /// A call of a function that returns a type.
+    /// A call of a function that returns type `result`.
     ///
     /// # Safety
-    /// The call information must be PostgreSQL's, and alive as long as this.
+    /// The call information must come from PostgreSQL and outlive the result.
     #[inline]
     pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo, result: Oid) -> Self {
-        // SAFETY: as asked of the caller.
+        // SAFETY: guaranteed by the caller.
         let call = Call { fcinfo, signature: unsafe { Signature::of((*fcinfo).flinfo) } };
         if call.signature.is_some_and(|signature| signature.result != result) {
             raise(signature::wrong_result(&call));
@@ -27,7 +27,7 @@ impl Call<'_> {
         call
     }
 
-    /// Whether an argument is NULL, or not there.
+    /// Whether an argument is NULL or missing.
     #[inline]
     pub fn is_null(&self, n: usize) -> bool {
         self.value(n).is_none()
@@ -43,7 +43,7 @@ impl Call<'_> {
         }
     }
 
-    /// An argument that was declared with one of these types, unless it is NULL.
+    /// An argument that was declared with one of these types; `None` if it is NULL.
     #[inline]
     pub fn arg(&self, n: usize, types: &[Oid]) -> Option<Datum> {
         let value = self.value(n)?;
@@ -61,7 +61,7 @@ impl Call<'_> {
         self.arg(n, types).unwrap_or_else(|| raise(Error::parameter(format!("argument {} must not be null", n + 1))))
     }
 
-    /// A filter, unless it is NULL.
+    /// A filter; `None` if it is NULL.
     #[inline]
     pub fn filter(&self, n: usize) -> Option<Datum> {
         self.arg(n, &[signature::LSBF])
@@ -95,14 +95,14 @@ impl Call<'_> {
 
     /// Returns NULL.
     pub fn null(&self) -> Datum {
-        // SAFETY: PostgreSQL's call information is ours to answer through.
+        // SAFETY: the result is returned through the call information.
         unsafe { (*self.fcinfo).isnull = true };
         Datum::null()
     }
 
-    /// Whether this is a transition or combine call of an aggregate, whose first argument is ours to change.
+    /// Whether this is a transition or combine call of an aggregate, which may modify its first argument.
     pub fn in_aggregate(&self) -> bool {
-        // SAFETY: a plain look at the call's context, as AggCheckCallContext takes.
+        // SAFETY: only reads the node tag of the context, as AggCheckCallContext does.
         unsafe {
             let context = (*self.fcinfo).context;
             !context.is_null()
@@ -110,26 +110,29 @@ impl Call<'_> {
         }
     }
 
-    /// The function's lookup record, which lives as long as the statement; none where the caller made none.
+    /// The function's lookup record, which lives as long as the statement; `None` if the caller did not look it up.
     pub fn lookup(&self) -> Option<&pg_sys::FmgrInfo> {
-        // SAFETY: PostgreSQL's call information is alive during the call.
+        // SAFETY: the call information is valid during the call.
         unsafe { (*self.fcinfo).flinfo.as_ref() }
     }
 }
 
-/// Datums of results.
+/// A `double precision` datum.
 pub fn float8(value: f64) -> Datum {
     Datum::from(value.to_bits())
 }
 
+/// A `boolean` datum.
 pub fn boolean(value: bool) -> Datum {
     Datum::from(usize::from(value))
 }
 
+/// An `integer` datum.
 pub fn int4(value: u32) -> Datum {
     Datum::from(value as i32)
 }
 
+/// A `bigint` datum.
 pub fn int8(value: u64) -> Datum {
     Datum::from(value.min(i64::MAX as u64) as i64)
 }
@@ -140,8 +143,9 @@ pub fn text(value: &str) -> Datum {
     unsafe { Datum::from(pg_sys::cstring_to_text_with_len(value.as_ptr().cast(), value.len() as i32)) }
 }
 
-/// Defines an SQL-callable function: `pg_function!(name -> type, |call| ...)`, with `AS 'MODULE_PATHNAME', 'name'` in sql/ and
-/// that type as its result. `pg_function!(name -> type, before, |call| ...)` calls `before` first, where errors of PostgreSQL pass as they are.
+/// Defines an SQL-callable function: `pg_function!(name -> type, |call| ...)`, which sql/ declares with
+/// `AS 'MODULE_PATHNAME', 'name'` and that result type. `pg_function!(name -> type, before, |call| ...)` calls `before`
+/// first, outside of the guard: errors that PostgreSQL raises there pass unchanged.
 macro_rules! pg_function {
     ($name:ident -> $result:expr, $body:expr) => {
         const _: () = {

@@ -1,26 +1,26 @@
-//! Memory contexts with an owner.
+//! Memory contexts that are deleted with their owner.
 
 use pgrx::pg_sys::{self, MemoryContext};
 use std::ffi::CStr;
 
-/// Makes a memory context for few or large pieces.
+/// Creates a memory context for few or large allocations.
 ///
 /// # Safety
-/// The parent must exist; what is made ends with it.
+/// The parent must exist; the context is deleted with it.
 pub unsafe fn create(parent: MemoryContext, name: &'static CStr) -> MemoryContext {
-    let (start, most) = (pg_sys::ALLOCSET_SMALL_INITSIZE as usize, pg_sys::ALLOCSET_SMALL_MAXSIZE as usize);
-    // SAFETY: as asked of the caller; the name lives as long as the process.
-    unsafe { pg_sys::AllocSetContextCreateInternal(parent, name.as_ptr(), 0, start, most) }
+    let (initial, max) = (pg_sys::ALLOCSET_SMALL_INITSIZE as usize, pg_sys::ALLOCSET_SMALL_MAXSIZE as usize);
+    // SAFETY: guaranteed by the caller; the name lives as long as the process.
+    unsafe { pg_sys::AllocSetContextCreateInternal(parent, name.as_ptr(), 0, initial, max) }
 }
 
-/// A memory context that ends with its owner.
+/// A memory context that is deleted when this is dropped.
 pub struct Context(MemoryContext);
 
 impl Context {
     /// # Safety
-    /// The parent must exist, and outlive it.
+    /// The parent must exist and outlive the context.
     pub unsafe fn new(parent: MemoryContext, name: &'static CStr) -> Context {
-        // SAFETY: as asked of the caller.
+        // SAFETY: guaranteed by the caller.
         Context(unsafe { create(parent, name) })
     }
 
@@ -30,12 +30,12 @@ impl Context {
 
     /// Runs `body` with this as the current context.
     pub fn with<R>(&self, body: impl FnOnce() -> R) -> R {
-        // SAFETY: the context exists as long as this.
-        let _before = Before(unsafe { pg_sys::MemoryContextSwitchTo(self.0) });
+        // SAFETY: the context exists as long as `self`.
+        let _restore = Restore(unsafe { pg_sys::MemoryContextSwitchTo(self.0) });
         body()
     }
 
-    /// Gives back all of its memory.
+    /// Frees all of its memory.
     pub fn reset(&self) {
         // SAFETY: as above.
         unsafe { pg_sys::MemoryContextReset(self.0) };
@@ -44,17 +44,17 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it was made by `new`, and nobody else deletes it.
+        // SAFETY: created by `new`, and deleted nowhere else.
         unsafe { pg_sys::MemoryContextDelete(self.0) };
     }
 }
 
-/// The context that is current again when this is dropped, by an error, too.
-struct Before(MemoryContext);
+/// Switches back to a context when dropped, also by an error.
+struct Restore(MemoryContext);
 
-impl Drop for Before {
+impl Drop for Restore {
     fn drop(&mut self) {
-        // SAFETY: it was current before, and its owner waits.
+        // SAFETY: it was the current context before, so it still exists.
         unsafe { pg_sys::MemoryContextSwitchTo(self.0) };
     }
 }

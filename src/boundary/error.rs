@@ -1,4 +1,4 @@
-//! Errors of the core as PostgreSQL reports them.
+//! Reports errors and notices of the core to PostgreSQL.
 
 use crate::boundary::encoding;
 use lsbf::error::{Code, Error};
@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, ffi::pg_guard_ffi_boundary};
 use pgrx::{PgLogLevel, PgSqlErrorCode};
 use std::ffi::{c_char, c_int};
 
-// PostgreSQL's elog.h.
+// From PostgreSQL's elog.h.
 unsafe extern "C-unwind" {
     fn errstart(level: c_int, domain: *const c_char) -> bool;
     fn errcode(code: c_int) -> c_int;
@@ -17,7 +17,7 @@ unsafe extern "C-unwind" {
     fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
 }
 
-/// Raises an error: unwinds to the border of the call, which reports it.
+/// Raises an error: unwinds to [`run`](super::guard::run), which reports it.
 pub fn raise(error: Error) -> ! {
     std::panic::resume_unwind(Box::new(error))
 }
@@ -25,7 +25,7 @@ pub fn raise(error: Error) -> ! {
 /// Sends a notice to the client.
 pub fn notice(message: &str, hint: Option<&str>) {
     let report = Report::new(PgLogLevel::NOTICE, PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, hint);
-    // SAFETY: what the report raises is caught here.
+    // SAFETY: an error raised while sending is caught here.
     unsafe { pg_guard_ffi_boundary(|| report.send()) };
 }
 
@@ -45,7 +45,7 @@ fn sqlstate(code: Code) -> PgSqlErrorCode {
     }
 }
 
-/// A message whose texts lie in PostgreSQL's memory: nothing has to be dropped when PostgreSQL jumps away with it.
+/// A message whose texts are allocated by PostgreSQL: nothing has to be dropped when PostgreSQL jumps out of `send`.
 #[derive(Clone, Copy)]
 pub struct Report {
     level: PgLogLevel,
@@ -64,12 +64,12 @@ impl Report {
         Report::new(PgLogLevel::ERROR, sqlstate(error.code), &error.message, error.hint.as_deref())
     }
 
-    /// Hands the message to PostgreSQL.
+    /// Passes the message to PostgreSQL.
     ///
     /// # Safety
-    /// An error jumps out of the caller's frames: none may have anything to drop.
+    /// An error jumps over the caller's frames: none of them may have anything to drop.
     pub unsafe fn send(self) {
-        // SAFETY: the formats fit what follows them; texts end with a zero byte.
+        // SAFETY: the formats match their arguments; the texts end with a zero byte.
         unsafe {
             if errstart(self.level as c_int, std::ptr::null()) {
                 errcode(self.code as c_int);
@@ -83,10 +83,10 @@ impl Report {
     }
 }
 
-/// A copy in the current memory context and the database's encoding.
+/// A copy in the current memory context and in the encoding of the database.
 fn c_string(text: &str) -> *const c_char {
-    let bytes: Vec<u8> = encoding::to_server(text).into_iter().filter(|&byte| byte != 0).collect();
-    // SAFETY: one byte more than the text, for its end.
+    let bytes: Vec<u8> = encoding::to_database(text).into_iter().filter(|&byte| byte != 0).collect();
+    // SAFETY: the copy has one more byte than the text, for the terminating zero.
     unsafe {
         let copy = pg_sys::palloc0(bytes.len() + 1).cast::<u8>();
         copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -94,12 +94,12 @@ fn c_string(text: &str) -> *const c_char {
     }
 }
 
-/// Ends the session for want of memory. FATAL takes no memory but what PostgreSQL keeps for it, and leaves by exit: no frame
-/// of Rust is jumped over and lives on.
+/// Ends the session because no memory is left. FATAL only needs memory that PostgreSQL keeps in reserve, and exits the
+/// process: no Rust frame is jumped over and used later.
 #[cfg(not(feature = "pg_test"))]
 #[cold]
 pub fn end_session(size: usize) {
-    // SAFETY: as above.
+    // SAFETY: the format matches its argument; FATAL does not return.
     unsafe {
         if errstart(PgLogLevel::FATAL as c_int, std::ptr::null()) {
             errcode(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int);

@@ -1,10 +1,11 @@
-//! The border between PostgreSQL and Rust, which errors cross in both directions.
+//! The boundary between PostgreSQL and Rust, which errors cross in both directions.
 //!
-//! PostgreSQL raises errors by `siglongjmp`, Rust unwinds. pgrx stops the jump of every call into PostgreSQL and unwinds with a
-//! panic; what it keeps of the error are message, detail, hint and SQLSTATE. [`run`] keeps all of it: the context lines
-//! of what ran inside, such as functions of a view, and the names of schema, table, column, data type and constraint.
-//! It does so by standing in the stack of error contexts, where PostgreSQL shows every error before it jumps. Errors of
-//! parallel workers are not shown there: they arrive with an interrupt, which [`check_for_interrupts`] catches itself.
+//! PostgreSQL raises errors by `siglongjmp`, Rust unwinds. pgrx catches the jump of every call into PostgreSQL and
+//! unwinds with a panic, but preserves only message, detail, hint and SQLSTATE of the error. [`run`] preserves all of
+//! it: also the context lines of nested calls, such as functions of a view, and the names of schema, table, column,
+//! data type and constraint. To do so it registers an error context callback, which PostgreSQL calls for every error
+//! before it jumps. Errors of parallel workers do not pass the callback: they arrive with an interrupt, and
+//! [`check_for_interrupts`] catches them itself.
 
 use crate::boundary::call::Call;
 use crate::boundary::error::Report;
@@ -16,7 +17,7 @@ use std::any::Any;
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-// Bare, as they must jump, or be called where nothing may be unwound.
+// Declared here without pgrx's guard: these functions must jump, or are called where nothing may unwind.
 unsafe extern "C-unwind" {
     fn CopyErrorData() -> *mut pg_sys::ErrorData;
     fn FreeErrorData(data: *mut pg_sys::ErrorData);
@@ -29,28 +30,28 @@ unsafe extern "C-unwind" {
 /// The last error that PostgreSQL raised during a call.
 struct Raised {
     data: *mut pg_sys::ErrorData,
-    /// What it is copied into: it lives as long as the call.
+    /// The context it is copied into, which lives as long as the call.
     context: pg_sys::MemoryContext,
 }
 
 /// How a call ended.
 enum Outcome {
     Value(Datum),
-    /// An error of PostgreSQL's, to which the contexts of the callers are to be added.
+    /// An error of PostgreSQL that lacks the context lines of the callers.
     Raised(*mut pg_sys::ErrorData),
-    /// One that has them already.
+    /// An error of PostgreSQL that has them already.
     Complete(*mut pg_sys::ErrorData),
-    /// An error of ours.
+    /// An error of this extension.
     Report(Report),
-    /// A panic, or what pgrx made of an error.
+    /// A panic, or an error that pgrx caught.
     Panic(Box<dyn Any + Send>),
 }
 
-/// Runs the body of a function that PostgreSQL calls and that returns a type.
+/// Runs the body of a function that is called by PostgreSQL and returns type `result`.
 pub fn run(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Call) -> Result<Datum>) -> Datum {
     match attempt(fcinfo, result, body) {
         Outcome::Value(datum) => return datum,
-        // SAFETY: nothing is left to be dropped, here or in what PostgreSQL called.
+        // SAFETY: nothing is left to be dropped, neither here nor in the function that PostgreSQL called.
         Outcome::Raised(data) => unsafe { ThrowErrorData(data) },
         // SAFETY: as above.
         Outcome::Complete(data) => unsafe { ReThrowError(data) },
@@ -64,7 +65,7 @@ pub fn run(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Cal
 
 #[inline]
 fn attempt(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Call) -> Result<Datum>) -> Outcome {
-    // SAFETY: the callback is taken off the stack before its frame ends, whatever happens in between.
+    // SAFETY: the callback is removed from the stack before its frame ends, also if the body unwinds.
     unsafe {
         let mut raised = Raised { data: std::ptr::null_mut(), context: pg_sys::CurrentMemoryContext };
         let mut callback = pg_sys::ErrorContextCallback {
@@ -83,15 +84,15 @@ fn attempt(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Cal
     }
 }
 
-/// Keeps an error as it is so far. The contexts of this call's callers follow when it is thrown again.
+/// Copies an error. The context lines of this call's callers are added when it is thrown again.
 unsafe extern "C-unwind" fn keep(argument: *mut c_void) {
-    // SAFETY: the argument is that of `attempt`, whose frame is alive while the callback is on the stack. PostgreSQL is
-    // reporting, so there is something to copy.
+    // SAFETY: the argument is set by `attempt`, whose frame exists while the callback is on the stack. PostgreSQL is
+    // reporting an error, so that there is one to copy.
     unsafe {
         let raised = &mut *argument.cast::<Raised>();
         let before = pg_sys::MemoryContextSwitchTo(raised.context);
         let data = CopyErrorData();
-        // Notices are shown here, too, and errors that are handled within.
+        // PostgreSQL also calls this for notices, and for errors that are handled inside of the call.
         let replaced = match (*data).elevel >= PgLogLevel::ERROR as i32 {
             true => std::mem::replace(&mut raised.data, data),
             false => data,
@@ -125,9 +126,9 @@ fn unwound(panic: Box<dyn Any + Send>, raised: *mut pg_sys::ErrorData) -> Outcom
     }
 }
 
-/// Whether the error that was kept is the one that pgrx caught: not one that was handled before.
+/// Whether the error that was copied is the one that pgrx caught, and not one that was handled before.
 fn is_same(raised: *mut pg_sys::ErrorData, report: &ErrorReportWithLevel) -> bool {
-    // SAFETY: the error is null or a copy that is still there; its message is a C string.
+    // SAFETY: the error is null or a copy that still exists; its message is a C string.
     unsafe {
         raised.as_ref().is_some_and(|data| {
             PgSqlErrorCode::from(data.sqlerrcode) == report.sql_error_code()
@@ -137,16 +138,16 @@ fn is_same(raised: *mut pg_sys::ErrorData, report: &ErrorReportWithLevel) -> boo
     }
 }
 
-/// An error that was caught whole.
+/// An error that was caught with all of its fields.
 struct Caught(*mut pg_sys::ErrorData);
 
 // SAFETY: a backend has one thread.
 unsafe impl Send for Caught {}
 
-/// Checks for interrupts, and unwinds where there is one.
+/// Checks for interrupts, and unwinds if one raises an error.
 #[inline]
 pub fn check_for_interrupts() {
-    // SAFETY: a flag that signal handlers set.
+    // SAFETY: reads a flag that signal handlers set.
     if unsafe { (&raw const pg_sys::InterruptPending).read_volatile() } != 0 {
         process_interrupts();
     }
@@ -154,8 +155,8 @@ pub fn check_for_interrupts() {
 
 #[cold]
 fn process_interrupts() {
-    // SAFETY: what PostgreSQL raises jumps to the closure's caller, over frames that have nothing to drop. Its stacks are then as
-    // they were before the call.
+    // SAFETY: an error jumps to the caller of the closure, over frames that have nothing to drop. PostgreSQL's stacks
+    // are restored afterwards.
     unsafe {
         let (context, exceptions) = (pg_sys::CurrentMemoryContext, pg_sys::PG_exception_stack);
         let contexts = pg_sys::error_context_stack;
@@ -166,7 +167,7 @@ fn process_interrupts() {
         });
         (pg_sys::PG_exception_stack, pg_sys::error_context_stack) = (exceptions, contexts);
         if jumped != 0 {
-            // A copy that outlives what is dropped on the way to the border of the call.
+            // The copy must outlive everything that is dropped while unwinding.
             pg_sys::CurrentMemoryContext = pg_sys::CurTransactionContext;
             let data = CopyErrorData();
             pg_sys::CurrentMemoryContext = context;
@@ -176,7 +177,7 @@ fn process_interrupts() {
     }
 }
 
-/// Runs what PostgreSQL calls where no error may be raised.
+/// Runs the body of a callback that must not raise an error.
 pub fn contained(body: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(body));
 }

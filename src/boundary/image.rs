@@ -1,4 +1,4 @@
-//! Filters as PostgreSQL stores them: finding the words behind a datum, and making new ones.
+//! Filters as PostgreSQL stores them: reading the words of a datum, and allocating new ones.
 
 use crate::boundary::call::Call;
 use crate::boundary::guard::check_for_interrupts;
@@ -9,15 +9,15 @@ use lsbf::params::Params;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{set_varsize_4b, varatt_is_4b_u, varsize_any};
 
-/// Wraps an image made by [`allocate`].
+/// The datum of an image that [`allocate`] returned.
 pub fn datum(image: &[u64]) -> Datum {
     Datum::from(image.as_ptr())
 }
 
-/// Words that are written between checks for interrupts.
+/// Words written between checks for interrupts.
 const STEP: usize = 1 << 19;
 
-/// Makes a zeroed image of so many words in the current memory context.
+/// Allocates an image of `words` words, all zero, in the current memory context.
 pub fn allocate<'a>(words: usize) -> &'a mut [u64] {
     filled(words, |_, part| part.fill(0))
 }
@@ -27,10 +27,11 @@ pub fn copy<'a>(image: &[u64]) -> &'a mut [u64] {
     filled(image.len(), |start, part| part.copy_from_slice(&image[start..start + part.len()]))
 }
 
-/// Makes an image of so many words that are written in parts. To touch memory for the first time takes long.
+/// Allocates an image of `words` words and fills it in parts: the first access to memory takes long enough that
+/// interrupts have to be checked.
 fn filled<'a>(words: usize, mut write: impl FnMut(usize, &mut [u64])) -> &'a mut [u64] {
-    // SAFETY: palloc gives memory that is aligned to 8, or raises an error; sizes are checked against the limits. Plain numbers
-    // are written over whatever was there.
+    // SAFETY: palloc returns memory aligned to 8 bytes or raises an error; sizes are checked against the limits.
+    // `write` initializes every word.
     unsafe {
         let pointer = pg_sys::palloc(words * 8).cast::<u64>();
         let image = std::slice::from_raw_parts_mut(pointer, words);
@@ -45,7 +46,7 @@ fn filled<'a>(words: usize, mut write: impl FnMut(usize, &mut [u64])) -> &'a mut
     }
 }
 
-/// The current memory context, as the core allocates filters from it.
+/// Lets the core allocate filters in the current memory context.
 pub struct Palloc;
 
 impl Memory for Palloc {
@@ -60,7 +61,7 @@ impl Memory for Palloc {
     }
 }
 
-/// Makes a filter without members. The centre is empty where there is none.
+/// Creates a filter without members. `centre` is empty if the filter has none.
 pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32]) -> &'a mut [u64] {
     let header = Header::empty(stored.len(), dims, !centre.is_empty(), false);
     let image = allocate(header.image_words(params));
@@ -68,10 +69,10 @@ pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32]) -> &
     image
 }
 
-/// A bytea of these bytes.
+/// A `bytea` datum.
 pub fn bytea(bytes: &[u8]) -> Datum {
     let size = RESERVED + bytes.len();
-    // SAFETY: the varlena is as long as its header and the bytes, all of which are written.
+    // SAFETY: the varlena has room for its header and the bytes, all of which are written.
     unsafe {
         let bytea = pg_sys::palloc(size).cast::<u8>();
         set_varsize_4b(bytea.cast(), size as i32);
@@ -85,7 +86,7 @@ pub fn bytea(bytes: &[u8]) -> Datum {
     }
 }
 
-/// Makes an image from the bytes of its text, binary or bytea form, all of them checked.
+/// Creates an image from its binary form, which is validated completely.
 pub fn from_payload<'a>(payload: &[u8]) -> Result<&'a mut [u64]> {
     format::read_payload(payload, allocate)
 }
@@ -103,17 +104,18 @@ pub unsafe fn view<'a>(pointer: *const u64) -> Result<View<'a>> {
     })
 }
 
-/// A filter, detoasted if need be into the current memory context.
+/// A filter, detoasted into the current memory context if necessary.
 #[inline]
 pub fn read<'a>(datum: Datum) -> Result<View<'a>> {
     // SAFETY: the argument is a datum of type lsbf.
     unsafe { view(crate::boundary::varlena::detoasted(datum).cast()) }
 }
 
-/// The words of an aggregate's state, to be changed in place; none where it is not ours or not plain.
+/// The words of an aggregate's state, to be changed in place; `None` outside of an aggregate or if the value is
+/// toasted.
 pub fn state<'a>(call: &Call, datum: Datum) -> Option<&'a mut [u64]> {
     let pointer: *mut u64 = datum.cast_mut_ptr();
-    // SAFETY: in an aggregate call the first argument is the state, which belongs to the aggregate.
+    // SAFETY: in an aggregate call the first argument is the state, which no one else uses.
     unsafe {
         if !call.in_aggregate() || !varatt_is_4b_u(pointer.cast()) || !pointer.is_aligned() {
             return None;

@@ -6,7 +6,7 @@ pub mod encoding;
 pub mod error;
 pub mod guard;
 pub mod image;
-// The programs that run tests are no servers: they have no errors to raise.
+// Test programs run outside of a server, where no error can be raised.
 #[cfg(not(feature = "pg_test"))]
 mod heap;
 pub mod rows;

@@ -1,29 +1,31 @@
-//! Functions that return rows.
+//! Results of functions that return rows.
 
 use crate::boundary::call::Call;
 use crate::boundary::signature;
 use lsbf::error::{Code, Error, Result};
 use pgrx::pg_sys::{self, Datum, Oid};
 
-/// Describes the rows that a function was declared to return: these columns, by what stands for their types.
+/// The descriptor of the rows that a function was declared to return. The columns must have these type codes.
 fn descriptor(call: &Call, columns: &[Oid]) -> Result<pg_sys::TupleDesc> {
     let mut descriptor: pg_sys::TupleDesc = std::ptr::null_mut();
-    // SAFETY: the descriptor is looked at where there is one, and no column beyond its last.
+    // SAFETY: the descriptor is read only if there is one, and only the columns that it has.
     let declared: Vec<Oid> = unsafe {
         let class = pg_sys::get_call_result_type(call.fcinfo, std::ptr::null_mut(), &mut descriptor);
         let count = match class {
             pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE => (*descriptor).natts,
             _ => 0,
         };
-        (1..=count).map(|number| signature::known(pg_sys::SPI_gettypeid(descriptor, number))).collect()
+        (1..=count).map(|number| signature::type_code(pg_sys::SPI_gettypeid(descriptor, number))).collect()
     };
     match declared == columns {
         true => Ok(descriptor),
-        false => Err(Error::new(Code::Declaration, "the function was declared with other columns than it returns")),
+        false => {
+            Err(Error::new(Code::Declaration, "declared columns of the function do not match the columns it returns"))
+        }
     }
 }
 
-/// One row of these columns.
+/// A composite datum with these columns.
 pub fn row(call: &Call, columns: &[Oid], values: &[Option<Datum>]) -> Result<Datum> {
     let descriptor = descriptor(call, columns)?;
     let (mut datums, mut nulls) = parts(values);
@@ -35,7 +37,7 @@ pub fn row(call: &Call, columns: &[Oid], values: &[Option<Datum>]) -> Result<Dat
     }
 }
 
-/// Values as PostgreSQL takes them: apart from what says which are NULL.
+/// Values in the form that PostgreSQL takes: datums, and flags for those that are NULL.
 fn parts(values: &[Option<Datum>]) -> (Vec<Datum>, Vec<bool>) {
     values.iter().map(|value| (value.unwrap_or(Datum::null()), value.is_none())).unzip()
 }
@@ -47,19 +49,18 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens the result of a function that returns rows of these columns.
+    /// Starts the result of a function that returns rows with these columns.
     pub fn new(call: &Call, columns: &[Oid]) -> Result<Rows> {
-        // SAFETY: a function that returns a set is called with a ReturnSetInfo, which says what the caller can take; what is
-        // made here lives as long as the query, as the executor asks for.
+        // SAFETY: a function that returns a set is called with a ReturnSetInfo, which says what the caller accepts. The
+        // descriptor and the tuplestore live as long as the query, as the executor requires.
         unsafe {
             let info = (*call.fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
             if info.is_null()
                 || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
                 || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
             {
-                return Err(
-                    Error::parameter("a set of rows cannot be returned here").with_hint("Call the function in FROM.")
-                );
+                return Err(Error::parameter("set-valued function called in context that cannot accept a set")
+                    .with_hint("Call the function in the FROM clause."));
             }
             let descriptor = descriptor(call, columns)?;
             let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);
@@ -77,7 +78,7 @@ impl Rows {
     /// Adds a row, one value for each column.
     pub fn put(&mut self, values: &[Option<Datum>]) {
         let (mut datums, mut nulls) = parts(values);
-        // SAFETY: the descriptor has one column for each value, as was checked when the result was opened.
+        // SAFETY: the descriptor has one column for each value, as checked by `new`.
         unsafe {
             pg_sys::tuplestore_putvalues(self.store, self.descriptor, datums.as_mut_ptr(), nulls.as_mut_ptr());
         }

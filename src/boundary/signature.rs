@@ -1,41 +1,43 @@
-//! The types that functions were declared with. A value is read as a type only after that type was found in the function's
-//! declaration: a script can name the right function and the wrong type.
+//! The types that functions were declared with. A value is read as a type only if the declaration of the function says
+//! so: a CREATE FUNCTION statement can name a C function of this library with the wrong types.
+//!
+//! Types are compared by codes, see [`type_code`].
 
 use crate::boundary::call::Call;
-use crate::boundary::encoding::shown;
+use crate::boundary::encoding::printable;
 use lsbf::error::{Code, Error};
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
 
-/// Stand for types that have no fixed number. No type has these numbers: PostgreSQL's own begin at 16.
+/// Codes for types that have no fixed OID. No type has these OIDs: those of PostgreSQL begin at 16.
 pub const LSBF: Oid = Oid::from_u32(1);
 pub const VECTOR: Oid = Oid::from_u32(2);
 pub const HALFVEC: Oid = Oid::from_u32(3);
 pub const SPARSEVEC: Oid = Oid::from_u32(4);
-/// Stands for rows, whose columns are checked where they are made.
+/// Code for rows, whose columns are checked by [`rows`](super::rows).
 pub const ROW: Oid = Oid::from_u32(5);
-/// Stands for all types that are not read here.
+/// Code for all types that this library does not read.
 const OTHER: Oid = pg_sys::InvalidOid;
 
-/// Most arguments that a function of ours has.
-const MOST: usize = 24;
+/// Maximum number of arguments of a function of this library.
+const MAX_ARGUMENTS: usize = 24;
 
-/// The types that a function was declared with.
+/// The types that a function was declared with, as codes.
 pub struct Signature {
     pub result: Oid,
-    arguments: [Oid; MOST],
+    arguments: [Oid; MAX_ARGUMENTS],
 }
 
 impl Signature {
-    /// The signature of the function being called. It is looked up once for every place a function is called from.
+    /// The signature of the function being called. It is looked up once for every lookup record of a function.
     ///
     /// # Safety
-    /// The record must be that of the call, or null.
+    /// The lookup record must be that of the call, or null.
     #[inline]
     pub unsafe fn of<'a>(lookup: *mut pg_sys::FmgrInfo) -> Option<&'a Signature> {
-        // SAFETY: as asked of the caller. PostgreSQL leaves fn_extra, null at first, to the function that is called. What is made here lives as long
-        // as the record it belongs to.
+        // SAFETY: guaranteed by the caller. PostgreSQL initializes fn_extra to null and leaves its use to the called
+        // function. The signature lives as long as the record it belongs to.
         unsafe {
             let lookup = lookup.as_mut()?;
             if lookup.fn_extra.is_null() {
@@ -51,14 +53,14 @@ impl Signature {
     #[cold]
     fn declared(function: Oid) -> Signature {
         let (mut types, mut count) = (std::ptr::null_mut(), 0);
-        // SAFETY: a catalog lookup by number; the types are as many as their count says.
+        // SAFETY: a catalog lookup by OID, which returns `count` types.
         let (result, types) = unsafe {
             let result = pg_sys::get_func_signature(function, &mut types, &mut count);
             (result, std::slice::from_raw_parts(types, count as usize))
         };
-        let mut arguments = [OTHER; MOST];
-        arguments.iter_mut().zip(types).for_each(|(argument, &type_)| *argument = known(type_));
-        Signature { result: if is_row(result) { ROW } else { known(result) }, arguments }
+        let mut arguments = [OTHER; MAX_ARGUMENTS];
+        arguments.iter_mut().zip(types).for_each(|(argument, &type_)| *argument = type_code(type_));
+        Signature { result: if is_row(result) { ROW } else { type_code(result) }, arguments }
     }
 
     /// Whether an argument was declared with a type.
@@ -68,103 +70,103 @@ impl Signature {
     }
 }
 
-/// The error for an argument that was declared with another type than it is read as.
+/// The error for an argument that was declared with a type that the function does not accept.
 #[cold]
 pub fn wrong_argument(call: &Call, argument: usize) -> Error {
     let (function, _, arguments) = declaration(call);
-    undeclared(function, &format!("argument {}", argument + 1), *arguments.get(argument).unwrap_or(&OTHER))
+    wrong_type(function, &format!("argument {}", argument + 1), *arguments.get(argument).unwrap_or(&OTHER))
 }
 
-/// The error for a result that was declared with another type than it has.
+/// The error for a result that was declared with a type that the function does not return.
 #[cold]
 pub fn wrong_result(call: &Call) -> Error {
     let (function, result, _) = declaration(call);
-    undeclared(function, "the result", result)
+    wrong_type(function, "the result", result)
 }
 
-/// The function being called, and the types it was declared with.
+/// The OIDs of the called function, of its declared result type and of its declared argument types.
 fn declaration<'a>(call: &Call<'a>) -> (Oid, Oid, &'a [Oid]) {
     let function = call.lookup().map_or(OTHER, |lookup| lookup.fn_oid);
     let (mut types, mut count) = (std::ptr::null_mut(), 0);
-    // SAFETY: a catalog lookup by number; the types are as many as their count says.
+    // SAFETY: a catalog lookup by OID, which returns `count` types.
     unsafe {
         let result = pg_sys::get_func_signature(function, &mut types, &mut count);
         (function, result, std::slice::from_raw_parts(types, count as usize))
     }
 }
 
-fn undeclared(function: Oid, what: &str, type_: Oid) -> Error {
-    // SAFETY: names of what exists; a type that does not is named, too.
+fn wrong_type(function: Oid, what: &str, type_: Oid) -> Error {
+    // SAFETY: catalog lookups by OID; both functions accept OIDs that do not exist.
     let (function, type_) = unsafe { (name(pg_sys::get_func_name(function)), name(pg_sys::format_type_be(type_))) };
     Error::new(Code::Declaration, format!("{what} of function {function} must not be of type {type_}"))
-        .with_hint("Only the scripts of pg_lsbf and pg_lsbf_vector declare this function correctly.")
+        .with_hint("Use the function that CREATE EXTENSION pg_lsbf or pg_lsbf_vector creates.")
 }
 
-/// A name of PostgreSQL's, to be shown.
+/// A name returned by PostgreSQL, for use in a message.
 ///
 /// # Safety
-/// It must be null or a C string.
+/// The pointer must be null or a C string.
 pub unsafe fn name(name: *const c_char) -> String {
     if name.is_null() {
         return "?".into();
     }
-    // SAFETY: as asked of the caller.
-    shown(unsafe { CStr::from_ptr(name) }.to_bytes())
+    // SAFETY: guaranteed by the caller.
+    printable(unsafe { CStr::from_ptr(name) }.to_bytes())
 }
 
 fn is_row(type_: Oid) -> bool {
-    // SAFETY: a catalog lookup by number.
+    // SAFETY: a catalog lookup by OID.
     type_ == pg_sys::RECORDOID || unsafe { pg_sys::get_typtype(type_) as u8 == pg_sys::TYPTYPE_COMPOSITE }
 }
 
 thread_local! {
-    /// Types that were found to be ours or pgvector's, and what stands for them.
-    static FOUND: Cell<[(Oid, Oid); 4]> = const { Cell::new([(OTHER, OTHER); 4]) };
+    /// OIDs of lsbf and pgvector's types that were looked up, with their codes.
+    static CODES: Cell<[(Oid, Oid); 4]> = const { Cell::new([(OTHER, OTHER); 4]) };
 }
 
-/// A type as functions compare it: types of the system by their number, ours and pgvector's by what stands for them.
-pub fn known(type_: Oid) -> Oid {
+/// The code of a type: for a built-in type its OID, for lsbf and pgvector's types one of the constants above.
+pub fn type_code(type_: Oid) -> Oid {
     if type_.to_u32() < pg_sys::FirstNormalObjectId {
         return type_;
     }
-    let mut found = FOUND.get();
-    if let Some(&(_, stands)) = found.iter().find(|(number, _)| *number == type_) {
-        return stands;
+    let mut codes = CODES.get();
+    if let Some(&(_, code)) = codes.iter().find(|(oid, _)| *oid == type_) {
+        return code;
     }
-    let stands = looked_up(type_);
-    if stands != OTHER {
-        found.rotate_right(1);
-        found[0] = (type_, stands);
-        FOUND.set(found);
+    let code = look_up_code(type_);
+    if code != OTHER {
+        codes.rotate_right(1);
+        codes[0] = (type_, code);
+        CODES.set(codes);
     }
-    stands
+    code
 }
 
 /// Whether a type is lsbf.
 pub fn is_lsbf(type_: Oid) -> bool {
-    known(type_) == LSBF
+    type_code(type_) == LSBF
 }
 
-/// A type is known by the C function that reads its text: only a superuser can declare one, or make a type with it. A name,
-/// a schema or being part of an extension proves nothing.
-fn looked_up(type_: Oid) -> Oid {
-    // SAFETY: catalog lookups by number.
+/// A type is recognized by its input function, a C function: only a superuser can declare one or create a type with it.
+/// Its name, its schema and its membership in an extension prove nothing.
+fn look_up_code(type_: Oid) -> Oid {
+    // SAFETY: catalog lookups by OID.
     unsafe {
         if pg_sys::get_typtype(type_) as u8 != pg_sys::TYPTYPE_BASE {
             return OTHER;
         }
         let (mut input, mut element) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
         pg_sys::getTypeInputInfo(type_, &mut input, &mut element);
-        type_read_by(input)
+        code_by_input(input)
     }
 }
 
-/// The language C, from pg_language.dat.
+/// The OID of language C, from pg_language.dat.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-/// The type that an input function belongs to.
-unsafe fn type_read_by(input: Oid) -> Oid {
-    // SAFETY: the row stays pinned while it is looked at; both columns are texts.
+/// The code of the type that an input function belongs to.
+unsafe fn code_by_input(input: Oid) -> Oid {
+    // SAFETY: the row is pinned until it is released; both columns are of type text.
     unsafe {
         let cache = pg_sys::SysCacheIdentifier::PROCOID as i32;
         let row = pg_sys::SearchSysCache1(cache, Datum::from(input));

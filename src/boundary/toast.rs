@@ -42,7 +42,7 @@ impl Toasted {
     #[inline]
     pub fn of(datum: Datum) -> Option<Toasted> {
         let value: *const pg_sys::varattrib_1b_e = datum.cast_mut_ptr();
-        // SAFETY: the tag is read only if the first byte says that this is an external value.
+        // SAFETY: the tag is read only if the first byte marks an external value.
         unsafe {
             if !varatt_is_1b_e(value.cast()) || u32::from((*value).va_tag) != pg_sys::vartag_external::VARTAG_ONDISK {
                 return None;
@@ -81,7 +81,7 @@ impl Toasted {
 
     /// Reads bytes of a value that is not compressed, counted without its length word; fewer at its end.
     pub fn fetch<'a>(&self, offset: usize, length: usize) -> Piece<'a> {
-        // SAFETY: the datum is a stored value that is not compressed; a value has less than 1 GB.
+        // SAFETY: the datum is a stored value that is not compressed; values are smaller than 1 GB.
         let bytes = unsafe {
             let slice = pg_sys::detoast_attr_slice(self.datum.cast_mut_ptr(), offset as i32, length as i32);
             std::slice::from_raw_parts(vardata_any(slice).cast(), varsize_any_exhdr(slice))
@@ -89,7 +89,7 @@ impl Toasted {
         Piece { bytes, is_fetched: true }
     }
 
-    /// The same where all bytes must be there.
+    /// The same, but an error if there are fewer bytes.
     pub fn fetch_exact<'a>(&self, offset: usize, length: usize) -> Piece<'a> {
         let piece = self.fetch(offset, length);
         if piece.len() == length { piece } else { raise(truncated()) }
@@ -98,10 +98,10 @@ impl Toasted {
 
 /// The error for a stored filter that is shorter than its header says.
 pub fn truncated() -> Error {
-    Error::new(Code::Binary, "not a valid filter: it ends before its bits")
+    Error::new(Code::Binary, "not a valid filter: it is truncated")
 }
 
-/// Some bytes of a value; fetched ones are freed with it.
+/// Some bytes of a value. Bytes that were fetched are freed when it is dropped.
 pub struct Piece<'a> {
     bytes: &'a [u8],
     is_fetched: bool,
@@ -128,7 +128,7 @@ impl Drop for Piece<'_> {
 pub struct Bytes {
     datum: Datum,
     toasted: Option<Toasted>,
-    /// The whole value if it is not read by pieces: in place, or a copy that is freed with this.
+    /// The whole value if it is not read piece by piece: in place, or a copy that is freed when this is dropped.
     plain: *mut pg_sys::varlena,
     len: usize,
 }
@@ -152,7 +152,7 @@ impl Bytes {
         self.len
     }
 
-    /// Whether both are the same value, in a TOAST table or in memory.
+    /// Whether both are the same value, in a TOAST table or in memory. Does not compare bytes.
     pub fn is_same(&self, other: &Bytes) -> bool {
         match (&self.toasted, &other.toasted) {
             (Some(ours), Some(theirs)) => ours.key() == theirs.key(),
@@ -164,7 +164,7 @@ impl Bytes {
         if let Some(toasted) = self.toasted.as_ref().filter(|_| self.plain.is_null()) {
             return toasted.fetch_exact(range.start, range.len());
         }
-        // SAFETY: it is as long as its header says.
+        // SAFETY: `len` is the length in the header of the value.
         let bytes = unsafe { std::slice::from_raw_parts(vardata_any(self.plain).cast::<u8>(), self.len) };
         Piece { bytes: &bytes[range], is_fetched: false }
     }
@@ -173,7 +173,7 @@ impl Bytes {
 impl Drop for Bytes {
     fn drop(&mut self) {
         if !self.plain.is_null() && self.plain != self.datum.cast_mut_ptr() {
-            // SAFETY: PostgreSQL made the copy for this call.
+            // SAFETY: PostgreSQL allocated the copy for this call.
             unsafe { pg_sys::pfree(self.plain.cast()) };
         }
     }

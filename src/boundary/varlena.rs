@@ -1,11 +1,12 @@
-//! Values of variable length, detoasted only if they have to be.
+//! Values of variable length, detoasted only if necessary.
 
 use super::encoding;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any_exhdr};
 
-/// A value with a four-byte header: the datum itself if it has one, which is the usual case, or else a detoasted copy in the
-/// current memory context. A call of PostgreSQL from Rust costs as much as reading a short vector.
+/// A value with a four-byte header: the datum itself if it has one, which is the usual case, or else a detoasted copy
+/// in the current memory context. The header is tested here because a call into PostgreSQL takes as long as reading a
+/// short vector.
 #[inline]
 pub fn detoasted(datum: Datum) -> *mut pg_sys::varlena {
     let value = datum.cast_mut_ptr();

@@ -1,4 +1,4 @@
-//! Engines kept by the backend: a filter's functions are expanded once, whatever calls them.
+//! Engines kept by the backend: the hash functions of a filter are expanded once, not for every call or statement.
 
 use super::filters;
 use crate::cache;
@@ -12,30 +12,31 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr::NonNull;
 
-/// Bytes of an engine that takes so long to make that giving memory back is worth the time.
+/// Creating an engine of at least this many bytes takes so long that the time to return freed memory to the system does
+/// not matter.
 const LARGE: usize = 1 << 20;
 
 /// The engines that are kept.
-struct Kept {
-    /// By a hash of their parameters and dims. Of two with the same hash, one is kept.
-    engines: HashMap<u64, Box<Engine>, BuildHasherDefault<AsIs>>,
-    /// The one used last, which is most often the one to be used next.
+struct Engines {
+    /// By a hash of parameters and dims. If two engines have the same hash, only one of them is kept.
+    by_hash: HashMap<u64, Box<Engine>, BuildHasherDefault<Identity>>,
+    /// The engine used last: usually it is also the next one.
     last: Option<(u64, NonNull<Engine>)>,
 }
 
 thread_local! {
-    static ENGINES: RefCell<Kept> =
-        const { RefCell::new(Kept { engines: HashMap::with_hasher(BuildHasherDefault::new()), last: None }) };
-    /// Bytes that all of them hold, as of when one was made last.
+    static ENGINES: RefCell<Engines> =
+        const { RefCell::new(Engines { by_hash: HashMap::with_hasher(BuildHasherDefault::new()), last: None }) };
+    /// Bytes of all engines when one was last created or dropped.
     static BYTES: Cell<usize> = const { Cell::new(0) };
-    /// How many were made so far.
-    static MADE: Cell<u64> = const { Cell::new(0) };
+    /// The number of engines created in this session.
+    static CREATED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Keys are hashes already.
 #[derive(Default)]
-struct AsIs(u64);
-impl Hasher for AsIs {
+struct Identity(u64);
+impl Hasher for Identity {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -49,13 +50,14 @@ impl Hasher for AsIs {
     }
 }
 
-/// Runs `body` with the engine of a filter of `words` words. `vector` gives dims where the filter has none yet.
+/// Runs `body` with the engine of a filter of `words` words. If the filter has no dims yet, those of `vector` are used.
 #[inline]
 pub fn with<R>(front: &View, words: usize, vector: &Vector, body: impl FnOnce(&mut Engine) -> Result<R>) -> Result<R> {
     with_parameters_of(front, &front.header, words, vector, body)
 }
 
-/// The same for a filter with this header, where another one with the same parameters and centre is at hand.
+/// The same for a filter with this header. Parameters and centre are read from `other`, a filter that has the same
+/// ones.
 #[inline]
 pub fn with_parameters_of<R>(
     other: &View,
@@ -64,12 +66,12 @@ pub fn with_parameters_of<R>(
     vector: &Vector,
     body: impl FnOnce(&mut Engine) -> Result<R>,
 ) -> Result<R> {
-    ENGINES.with_borrow_mut(|kept| body(find(kept, other, header, words, vector)?))
+    ENGINES.with_borrow_mut(|engines| body(find(engines, other, header, words, vector)?))
 }
 
 #[inline]
 fn find<'a>(
-    kept: &'a mut Kept,
+    engines: &'a mut Engines,
     front: &View,
     header: &Header,
     words: usize,
@@ -80,31 +82,32 @@ fn find<'a>(
         0 => dims_of(stored, vector)?,
         dims => dims,
     };
-    // SAFETY: the engine used last is boxed, and forgotten here when it is dropped.
-    let last = kept.last.map(|(_, mut last)| unsafe { last.as_mut() }).filter(|last| last.is_of(stored, dims, centre));
+    // SAFETY: engines are boxed, and `last` is reset before the engine it points to is dropped.
+    let last = engines.last.map(|(_, mut last)| unsafe { last.as_mut() });
+    let last = last.filter(|last| last.is_of(stored, dims, centre));
     let engine = match last {
         Some(engine) => engine,
-        None => look_up(kept, front, dims)?,
+        None => look_up(engines, front, dims)?,
     };
     if words != (Header { dims, ..*header }).image_words(&engine.params) {
-        return Err(Error::new(Code::Binary, "not a valid filter: its length does not fit its parameters"));
+        return Err(Error::new(Code::Binary, "not a valid filter: its length does not match its parameters"));
     }
     Ok(engine)
 }
 
-/// An engine that is not the one used last, made if it is not kept.
-fn look_up<'a>(kept: &'a mut Kept, front: &View, dims: u32) -> Result<&'a mut Engine> {
+/// An engine that is not the one used last. It is created if it is not kept.
+fn look_up<'a>(engines: &'a mut Engines, front: &View, dims: u32) -> Result<&'a mut Engine> {
     let (stored, centre) = (front.stored(), front.centre_bytes()?);
     let key = xxhash_rust::xxh3::xxh3_64_with_seed(stored, u64::from(dims));
-    if !kept.engines.get(&key).is_some_and(|engine| engine.is_of(stored, dims, centre)) {
-        kept.last = None;
-        kept.engines.remove(&key);
-        let engine = expand(kept, front, dims)?;
-        kept.engines.insert(key, Box::new(engine));
-        BYTES.set(kept.bytes());
+    if !engines.by_hash.get(&key).is_some_and(|engine| engine.is_of(stored, dims, centre)) {
+        engines.last = None;
+        engines.by_hash.remove(&key);
+        let engine = expand(engines, front, dims)?;
+        engines.by_hash.insert(key, Box::new(engine));
+        BYTES.set(engines.bytes());
     }
-    let engine = kept.engines.get_mut(&key).expect("it was just found or made");
-    kept.last = Some((key, NonNull::from(&mut **engine)));
+    let engine = engines.by_hash.get_mut(&key).expect("it was just found or created");
+    engines.last = Some((key, NonNull::from(&mut **engine)));
     Ok(engine)
 }
 
@@ -112,71 +115,71 @@ fn dims_of(stored: &[u8], vector: &Vector) -> Result<u32> {
     Ok(format::decode_params(stored)?.input(vector)?.dims)
 }
 
-/// Makes an engine, after room was made for it.
+/// Creates an engine, after dropping others if the limit would be exceeded.
 #[cold]
-fn expand(kept: &mut Kept, front: &View, dims: u32) -> Result<Engine> {
+fn expand(engines: &mut Engines, front: &View, dims: u32) -> Result<Engine> {
     let params = format::decode_params(front.stored())?;
     let room = cache::limit().saturating_sub(Engine::expected_bytes(&params, dims));
-    kept.shrink(room);
+    engines.shrink(room);
     filters::shrink(room.saturating_sub(held()));
     let engine = Engine::centred(params, dims, front.centre()?)?;
-    MADE.set(MADE.get() + 1);
-    // What was dropped, and what expanding took besides.
+    CREATED.set(CREATED.get() + 1);
+    // Memory of dropped engines and temporary memory of the expansion.
     if engine.bytes() >= LARGE {
-        memory::give_back();
+        memory::trim();
     }
     Ok(engine)
 }
 
-impl Kept {
+impl Engines {
     fn bytes(&self) -> usize {
-        self.engines.values().map(|engine| engine.bytes()).sum()
+        self.by_hash.values().map(|engine| engine.bytes()).sum()
     }
 
-    /// Drops engines, but not the one used last, until they hold at most so many bytes.
-    fn shrink(&mut self, most: usize) {
+    /// Drops engines, but not the one used last, until the others have at most `limit` bytes.
+    fn shrink(&mut self, limit: usize) {
         let (mut held, last) = (self.bytes(), self.last.map(|(key, _)| key));
-        let mut keys: Vec<u64> = self.engines.keys().copied().filter(|&key| Some(key) != last).collect();
-        while held > most && !keys.is_empty() {
+        let mut keys: Vec<u64> = self.by_hash.keys().copied().filter(|&key| Some(key) != last).collect();
+        while held > limit && !keys.is_empty() {
             let key = keys.swap_remove(cache::draw(keys.len()));
-            held -= self.engines.remove(&key).map_or(0, |engine| engine.bytes());
+            held -= self.by_hash.remove(&key).map_or(0, |engine| engine.bytes());
         }
         BYTES.set(held);
     }
 }
 
-/// Bytes that engines hold.
+/// Bytes of all engines.
 pub fn held() -> usize {
     BYTES.get()
 }
 
-/// How many engines were made in this session.
-pub fn made() -> u64 {
-    MADE.get()
+/// The number of engines created in this session.
+pub fn created() -> u64 {
+    CREATED.get()
 }
 
-/// Makes room for a stored filter.
-pub fn make_room(most: usize) {
+/// Drops engines, but not the one used last, until the others have at most `limit` bytes.
+pub fn shrink(limit: usize) {
     ENGINES.with(|engines| {
-        if let Ok(mut kept) = engines.try_borrow_mut() {
-            kept.shrink(most);
+        if let Ok(mut engines) = engines.try_borrow_mut() {
+            engines.shrink(limit);
         }
     });
 }
 
-/// How many engines are kept, and their bytes.
+/// The number of engines that are kept, and their bytes.
 pub fn kept() -> (usize, usize) {
-    ENGINES.with_borrow(|kept| (kept.engines.len(), kept.bytes()))
+    ENGINES.with_borrow(|engines| (engines.by_hash.len(), engines.bytes()))
 }
 
-/// Drops all of them.
+/// Drops all engines.
 pub fn release() {
     ENGINES.with(|engines| {
-        if let Ok(mut kept) = engines.try_borrow_mut() {
-            kept.last = None;
-            kept.engines = HashMap::default();
+        if let Ok(mut engines) = engines.try_borrow_mut() {
+            engines.last = None;
+            engines.by_hash = HashMap::default();
             BYTES.set(0);
         }
     });
-    memory::give_back();
+    memory::trim();
 }

@@ -1,5 +1,5 @@
 //! Stored filters. One that is queried many times in a transaction is read once and kept for all of its statements and
-//! functions; of one that is queried once, only the blocks that the query needs are read ([`Parts`]).
+//! functions; of one that is queried once, only the blocks that the query needs are read ([`Filter::Parts`]).
 
 use super::engines;
 use super::parts::{BLOCK_COST, Parts};
@@ -20,7 +20,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// Filters that are remembered at most, read or not.
+/// Maximum number of filters that are remembered, read or not.
 const MAX_ENTRIES: usize = 4096;
 /// Smaller filters are read whole at once: that takes no longer than a few blocks do.
 const PARTS_FROM: usize = 128 << 10;
@@ -62,7 +62,7 @@ impl Filter<'_> {
     }
 }
 
-/// Keys are numbered in turn.
+/// Mixes the bits of a key: the numbers of values in a TOAST table are consecutive.
 #[derive(Default)]
 struct Mixed(u64);
 impl Hasher for Mixed {
@@ -90,9 +90,9 @@ struct Words {
 /// A stored filter that the transaction has used.
 #[derive(Default)]
 struct Entry {
-    /// All of its words, once they were read.
+    /// All of its words, once they have been read.
     words: Option<Words>,
-    /// The blocks of it that were fetched, plus one for each query by parts.
+    /// The number of blocks that were fetched, plus one for each query by parts.
     fetched: Cell<usize>,
     /// The number of calls that use it.
     uses: Cell<usize>,
@@ -129,7 +129,7 @@ impl Filters {
         self.parent
     }
 
-    /// The entry of a filter, made if there is none.
+    /// The entry of a filter; created if there is none.
     #[inline]
     fn entry(&mut self, key: Key) -> &mut Entry {
         if self.entries.len() >= MAX_ENTRIES && !self.entries.contains_key(&key) {
@@ -151,8 +151,8 @@ impl Filters {
         self.bytes = read.map(|(key, _)| key.size()).sum();
     }
 
-    /// Whether a filter is small, or was queried so often that it should be read whole: the second time if there is room for
-    /// it, or else when reading it would have cost no more than the blocks that were fetched.
+    /// Whether a filter should be read whole: if it is small; if it is queried for the second time and fits into the
+    /// cache; or if reading it would have cost no more than the blocks that were fetched.
     fn is_worth_reading(&self, size: usize, fetched: usize) -> bool {
         size < PARTS_FROM
             || fetched > 0 && self.bytes + engines::held() + size <= cache::limit()
@@ -168,7 +168,7 @@ impl Filters {
             let key = keys.swap_remove(cache::draw(keys.len()));
             if let Some(entry) = self.entries.get_mut(&key) {
                 self.bytes -= key.size();
-                // It must earn its place again: otherwise filters that do not fit would be read in turn.
+                // Count the queries of this filter anew. Otherwise filters that do not fit would be read in turn.
                 (entry.words, entry.fetched) = (None, Cell::new(1));
             }
         }
@@ -181,7 +181,7 @@ impl Filters {
         if self.bytes + engines::held() + size > limit {
             self.shrink(limit.saturating_sub(engines::held() + size));
             if self.bytes + engines::held() + size > limit {
-                engines::make_room(limit.saturating_sub(self.bytes + size));
+                engines::shrink(limit.saturating_sub(self.bytes + size));
             }
         }
         // SAFETY: the parent exists as long as the process.
@@ -213,7 +213,8 @@ impl Filters {
     #[inline]
     fn hold_last<'a>(&self, key: &Key) -> Option<Whole<'a>> {
         let (_, entry) = self.last.filter(|(last, _)| last == key)?;
-        // SAFETY: entries are boxed, and `last` is reset whenever one is dropped. Words stay where they are while in use.
+        // SAFETY: entries are boxed, and `last` is reset whenever one is dropped. Words stay where they are while in
+        // use.
         unsafe {
             let used = entry.as_ref();
             let words = used.words.as_ref()?;
@@ -236,7 +237,7 @@ fn decompressed<'a>(context: &Context, datum: Datum) -> &'a [u64] {
 /// Copies a filter piece by piece, so that it can be interrupted.
 fn copied<'a>(context: &Context, toasted: &Toasted) -> &'a [u64] {
     let size = toasted.size();
-    // SAFETY: what is allocated is filled completely.
+    // SAFETY: all bytes that the slice covers are written.
     unsafe {
         let image = pg_sys::MemoryContextAlloc(context.get(), size.next_multiple_of(8)).cast::<u8>();
         set_varsize_4b(image.cast(), size as i32);
@@ -249,7 +250,7 @@ fn copied<'a>(context: &Context, toasted: &Toasted) -> &'a [u64] {
     }
 }
 
-/// All words of a filter. One that is kept is not dropped while this exists.
+/// All words of a filter. A filter in the cache is not dropped while this exists.
 pub struct Whole<'a> {
     view: View<'a>,
     entry: Option<NonNull<Entry>>,
@@ -276,7 +277,7 @@ impl Drop for Whole<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(entry) = self.entry {
-            // SAFETY: an entry in use is not dropped, and boxed, so that it does not move.
+            // SAFETY: an entry in use is not dropped, and it is boxed, so that it does not move.
             let uses = unsafe { &entry.as_ref().uses };
             uses.set(uses.get() - 1);
         }
@@ -296,7 +297,7 @@ pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
         let (is_read, fetched) = (entry.words.is_some(), entry.fetched.get());
         if !is_read && !toasted.is_compressed() && !filters.is_worth_reading(toasted.size(), fetched) {
             let front = front_of(&toasted)?;
-            // A list of bits is always read whole: only its centre can make it large.
+            // A filter with few members is a list of bits and is read whole: only its centre can make it large.
             if !front.header.is_sparse {
                 filters.entry(key).fetched.set(fetched + 1);
                 return Ok(Filter::Parts(Parts::new(front, toasted)));
@@ -340,7 +341,7 @@ pub fn kept() -> (usize, usize) {
     })
 }
 
-/// Drops all filters, at the end of a transaction: after it, a value can be removed and its number used again.
+/// Drops all filters at the end of a transaction: afterwards a value can be removed and its number reused.
 pub fn release() {
     FILTERS.with(|filters| {
         if let Ok(mut filters) = filters.try_borrow_mut() {
@@ -351,13 +352,13 @@ pub fn release() {
     });
 }
 
-/// Everything before the bits, and the number of all words. The rest is not read if that is possible.
+/// Everything before the bits, and the number of words of the whole filter. The rest is read only if it has to be.
 pub fn front<'a>(datum: Datum) -> Result<(View<'a>, usize)> {
     let (front, words) = match Toasted::of(datum) {
         Some(toasted) if !toasted.is_compressed() => (front_of(&toasted)?, toasted.size() / 8),
         _ => image::read(datum).map(|view| (view, view.words.len()))?,
     };
-    // Pages can be damaged.
+    // The value may be corrupted.
     if front.header.has_body && front.words.len() < front.header.body_start() {
         return Err(truncated());
     }
@@ -370,7 +371,7 @@ fn front_of<'a>(toasted: &Toasted) -> Result<View<'a>> {
     if needed > toasted.size() {
         return Err(truncated());
     }
-    // A centre is also stored before the bits.
+    // A filter with a centre stores it before the bits.
     if needed > FRONT { first_bytes(toasted, needed) } else { Ok(front) }
 }
 

@@ -1,8 +1,9 @@
 //! What a backend keeps between calls: expanded hash functions ([`engines`]) until the session ends, and stored filters
-//! ([`filters`]) until the transaction ends. Together they stay within `lsbf.cache_size`; only the filter and the functions
-//! in use are kept whatever their size.
+//! ([`filters`]) until the transaction ends. Together they stay within `lsbf.cache_size`, except that the filter and
+//! the functions in use are kept whatever their size.
 //!
-//! Entries to be dropped are chosen at random: if filters are queried in turn, the least recently used one is needed next.
+//! Entries to be dropped are chosen at random: if filters are queried in turn, the least recently used one is needed
+//! next.
 
 pub mod engines;
 pub mod filters;
@@ -19,15 +20,15 @@ use std::cell::Cell;
 
 /// lsbf.cache_size, in kB.
 static CACHE_SIZE: GucSetting<i32> = GucSetting::<i32>::new(128 << 10);
-const LEAST_KB: i32 = 1 << 10;
-const MOST_KB: i32 = i32::MAX;
+const MIN_KB: i32 = 1 << 10;
+const MAX_KB: i32 = i32::MAX;
 
-/// Bytes that may be kept.
+/// `lsbf.cache_size` in bytes.
 pub fn limit() -> usize {
     CACHE_SIZE.get() as usize * 1024
 }
 
-/// Draws one of `count`, the same in every run.
+/// A random number below `count`, from a sequence that is the same in every session.
 pub fn draw(count: usize) -> usize {
     thread_local! {
         static DRAWS: Cell<u64> = const { Cell::new(0) };
@@ -36,15 +37,16 @@ pub fn draw(count: usize) -> usize {
     reduce(mix(0, DRAWS.get()), count as u64) as usize
 }
 
-/// Defines the setting.
+/// Defines `lsbf.cache_size`.
 pub fn init() {
     GucRegistry::define_int_guc(
         c"lsbf.cache_size",
-        c"Sets the memory that a session keeps for filters and their hash functions.",
-        c"Stored filters are kept until the transaction ends, hash functions until the session ends or DISCARD ALL. The filter and the functions in use are kept whatever their size.",
+        c"Sets the maximum memory that a session uses to cache filters and hash functions.",
+        c"Stored filters are cached until the transaction ends, hash functions until the session ends or runs DISCARD \
+          ALL. The filter and the hash functions in use are kept even if they are larger.",
         &CACHE_SIZE,
-        LEAST_KB,
-        MOST_KB,
+        MIN_KB,
+        MAX_KB,
         GucContext::Userset,
         GucFlags::UNIT_KB,
     );
@@ -52,7 +54,7 @@ pub fn init() {
     unsafe { pg_sys::MarkGUCPrefixReserved(c"lsbf".as_ptr()) };
 }
 
-/// lsbf_cache: what this session keeps.
+/// lsbf_cache: entries and bytes of both caches.
 fn cache(call: &Call) -> Result<Datum> {
     let mut rows = Rows::new(call, &[pg_sys::TEXTOID, pg_sys::INT8OID, pg_sys::INT8OID])?;
     let kinds = [("filters", filters::kept()), ("hash functions", engines::kept())];

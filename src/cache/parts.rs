@@ -1,4 +1,4 @@
-//! A stored filter of which a query reads only the blocks that it needs.
+//! A stored filter, of which a query reads only the blocks that it needs.
 
 use super::filters::{self, Whole};
 use crate::boundary::error::raise;
@@ -8,9 +8,9 @@ use lsbf::filter::format::{RESERVED, View};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-/// Words fetched at once: a chunk of a TOAST table has about four times as many.
+/// Words fetched at once: a chunk of a TOAST table is about four times as large.
 const BLOCK: usize = 64;
-/// Blocks of any filter that may be fetched for one query.
+/// A query may fetch at least this many blocks of any filter.
 const MIN_BLOCKS: usize = 64;
 /// Fetching a block takes about as long as reading this many bytes of the whole filter.
 pub const BLOCK_COST: usize = 16 << 10;
@@ -22,7 +22,7 @@ pub struct Parts<'a> {
     toasted: Toasted,
     /// The blocks fetched so far, by their numbers.
     blocks: RefCell<BTreeMap<usize, [u64; BLOCK]>>,
-    /// The whole filter, if a query reads so much of it that this is cheaper.
+    /// The whole filter, once a query has read so much of it that this is cheaper.
     whole: OnceCell<Whole<'a>>,
 }
 
@@ -76,7 +76,7 @@ impl Fetch for Parts<'_> {
 }
 
 impl Drop for Parts<'_> {
-    /// The blocks count when it is decided whether to read the whole filter.
+    /// Counts the blocks: the count decides when the whole filter is read.
     fn drop(&mut self) {
         filters::count_fetched(&self.toasted, self.blocks.borrow().len());
     }

@@ -1,4 +1,4 @@
-//! lsbf_design and lsbf_design_for: filters for what is wanted, best first. How they are chosen is the core's:
+//! lsbf_design and lsbf_design_for: filters that meet the given requirements, best first. They are chosen by
 //! [`lsbf::design::advise`].
 
 mod source;
@@ -64,7 +64,7 @@ fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMN
     ]
 }
 
-/// Returns the choices as rows, and reports the remarks as notices.
+/// Returns the choices as rows, and sends remarks as notices.
 fn report(call: &Call, advice: &Advice) -> Result<Datum> {
     let mut rows = Rows::new(call, &COLUMNS)?;
     advice.notices.iter().for_each(|remark| notice(&remark.message, remark.hint.as_deref()));
@@ -72,7 +72,7 @@ fn report(call: &Call, advice: &Advice) -> Result<Datum> {
     Ok(call.null())
 }
 
-/// Three arguments from the `n`-th on: fpr, fnr, prefer.
+/// Reads three arguments, beginning with the `n`-th: fpr, fnr, prefer.
 fn goals(call: &Call, n: usize) -> Result<Goals> {
     let prefer = call.text(n + 2).map_or(Ok(Prefer::default()), Prefer::parse)?;
     Ok(Goals { fpr: call.float8(n), fnr: call.float8(n + 1), prefer })
@@ -111,12 +111,12 @@ fn design_for(call: &Call) -> Result<Datum> {
         None => source.metric(options.symbols)?,
     };
     let goals = goals(call, 5)?;
-    // Bad numbers are refused before the table is read.
+    // Reject invalid arguments before the table is read.
     advise::check(metric, &options, &goals)?;
     let sample = Reservoir::new(metric, options.symbols, call.int4(9), options.seed as u64)?;
     let (sample, population) = source.sample(sample, options.seed as u64)?;
     let advice = advise::for_sample(metric, &options, &goals, sample, population)?;
-    memory::give_back();
+    memory::trim();
     report(call, &advice)
 }
 pg_function!(lsbf_design_for -> signature::ROW, design_for);

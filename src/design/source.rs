@@ -1,8 +1,9 @@
-//! A column of a relation, read as its caller would read it: with the caller's rights, through views and policies.
+//! Reads a column of a relation as a query of the caller would: with the caller's privileges, through views and row
+//! security policies.
 //!
-//! The relation is locked before anything is looked up, so that what was found stays true. It is then read by a query,
-//! where names are all there is to go by, and names can come to mean something else at any time. So the plan is checked to
-//! read the relation that was locked, and every batch of rows to be of the type they are read as.
+//! The relation is locked first, so that what is looked up about it stays valid. It is then read by a query, which
+//! refers to the relation and to types by name, and a concurrent session can change what a name refers to. Therefore
+//! the plan is checked to read the locked relation, and every batch of rows to have the expected type.
 
 use crate::boundary::call::Call;
 use crate::boundary::context::Context;
@@ -17,14 +18,15 @@ use lsbf::vector::Vector;
 use pgrx::pg_sys::{self, Datum, Oid};
 use std::ffi::{CStr, CString, c_char};
 
-/// Of larger tables only so many bytes are read, in pages chosen at random.
-const MOST_READ: i64 = 256 << 20;
-/// Rows fetched at once, and about how many bytes.
-const BATCH: usize = 256;
+/// Maximum number of bytes that are read: larger tables are sampled, by random pages.
+const MAX_READ: i64 = 256 << 20;
+/// Maximum number of rows fetched at once.
+const MAX_BATCH: usize = 256;
+/// Approximate number of bytes fetched at once.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Types that are read as they are, and their names. As these are qualified, `bit` does not mean `bit(1)`.
-const READ: [(Oid, &CStr); 9] = [
+/// Types that are read without conversion, and their names. The names are qualified: unqualified, `bit` means `bit(1)`.
+const NATIVE: [(Oid, &CStr); 9] = [
     (pg_sys::FLOAT4ARRAYOID, c"pg_catalog.float4[]"),
     (pg_sys::FLOAT8ARRAYOID, c"pg_catalog.float8[]"),
     (pg_sys::INT4ARRAYOID, c"pg_catalog.int4[]"),
@@ -36,31 +38,31 @@ const READ: [(Oid, &CStr); 9] = [
     (pg_sys::TEXTOID, c"pg_catalog.text"),
 ];
 
-/// A relation that is open. It stays locked until the transaction ends.
+/// An open relation. It stays locked until the transaction ends.
 struct Open(pg_sys::Relation);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // SAFETY: it was opened by us.
+        // SAFETY: opened by `Source::locked`.
         unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as i32) };
     }
 }
 
-/// A column of a relation. Names are in the database's encoding, quoted.
+/// A column of a relation. Names are quoted, in the encoding of the database.
 pub struct Source {
     relation: Oid,
     _open: Open,
     from: CString,
     column: CString,
-    /// What the column is cast to, and the type that has.
+    /// The casts that are applied to the column, and their result type.
     cast: CString,
     type_: Oid,
-    /// What it is called in messages.
+    /// The name of the column in messages.
     label: String,
 }
 
 impl Source {
-    /// The column that two arguments of a call name: a regclass and a text.
+    /// The column that is named by two arguments of a call, a regclass and a text.
     pub fn find(call: &Call, relation: usize, attribute: usize) -> Result<Source> {
         let missing = |name: &str| Error::parameter(format!("{name} must not be null"));
         let relation = call.arg(relation, &[pg_sys::REGCLASSOID]).ok_or_else(|| missing("relation"))?;
@@ -70,19 +72,22 @@ impl Source {
     }
 
     fn locked(relation: Oid, attribute: &CStr) -> Result<Source> {
-        // SAFETY: lookups by number and name, of a relation that cannot change any more once it is open.
+        // SAFETY: lookups by OID and name; the relation is locked and cannot change.
         unsafe {
             let opened = pg_sys::try_relation_open(relation, pg_sys::AccessShareLock as i32);
             if opened.is_null() {
-                return Err(Error::new(Code::NoTable, format!("relation {} does not exist", relation.to_u32())));
+                return Err(Error::new(
+                    Code::NoTable,
+                    format!("relation with OID {} does not exist", relation.to_u32()),
+                ));
             }
             let open = Open(opened);
             let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
             let from = owned(pg_sys::quote_qualified_identifier(schema, pg_sys::get_rel_name(relation)));
             let number = pg_sys::get_attnum(relation, attribute.as_ptr());
             if number == pg_sys::InvalidAttrNumber as i16 {
-                let message =
-                    format!("relation {} has no column \"{}\"", name(from.as_ptr()), name(attribute.as_ptr()));
+                let (relation, column) = (name(from.as_ptr()), name(attribute.as_ptr()));
+                let message = format!("column \"{column}\" of relation {relation} does not exist");
                 return Err(Error::new(Code::NoColumn, message));
             }
             let column = owned(pg_sys::quote_identifier(attribute.as_ptr()));
@@ -92,43 +97,46 @@ impl Source {
         }
     }
 
-    /// The metric that is meant where none is given.
+    /// The default metric for the type of the column.
     pub fn metric(&self, symbols: bool) -> Result<Metric> {
         match self.type_ {
             pg_sys::BITOID | pg_sys::VARBITOID | pg_sys::BYTEAOID => Ok(Metric::Hamming),
             pg_sys::INT4ARRAYOID | pg_sys::INT8ARRAYOID | pg_sys::TEXTARRAYOID if !symbols => Ok(Metric::Jaccard),
             pg_sys::FLOAT4ARRAYOID | pg_sys::FLOAT8ARRAYOID => Ok(Metric::L2),
             _ if symbols => Ok(Metric::Hamming),
-            _ => Err(Error::parameter("metric must be given for a column of type text")
-                .with_hint("For documents store lsbf_shingles(text), a set; strings of one length are metric => 'hamming', alphabet => 'symbols'.")),
+            _ => Err(Error::parameter("metric must be specified for a column of type text").with_hint(
+                "To compare documents, store lsbf_shingles(text), which is a set. To compare strings of equal \
+                     length, use metric => 'hamming', alphabet => 'symbols'.",
+            )),
         }
     }
 
-    /// Offers the column's values to a sample; returns it with the estimated number of rows.
+    /// Samples the values of the column. Returns the sample and the estimated number of rows.
     pub fn sample(&self, mut sample: Reservoir, seed: u64) -> Result<(Reservoir, f64)> {
         let named = |error: Error| Error { message: format!("{} in {}", error.message, self.label), ..error };
         let share = self.read(seed, |datum| sample.offer(|| self.vector(datum)).map_err(named))?;
         if sample.rows.is_empty() {
-            return Err(Error::data(format!("{} has no vectors to learn from", self.label))
-                .with_hint("lsbf_design(metric, near, capacity) chooses without a table."));
+            return Err(Error::data(format!("{} contains no vectors", self.label))
+                .with_hint("To choose a filter without a table, use lsbf_design(metric, near, capacity)."));
         }
         let population = sample.offered as f64 / share;
         Ok((sample, population))
     }
 
-    /// A value of the column.
+    /// A value of the column as a vector.
     fn vector<'a>(&self, datum: Datum) -> Result<Vector<'a>> {
-        of_type(datum, self.type_).unwrap_or_else(|| Err(self.is_other(self.type_)))
+        of_type(datum, self.type_).unwrap_or_else(|| Err(self.unexpected_type(self.type_)))
     }
 
-    fn is_other(&self, type_: Oid) -> Error {
-        // SAFETY: names a type, one that does not exist, too.
+    fn unexpected_type(&self, type_: Oid) -> Error {
+        // SAFETY: a catalog lookup, which accepts OIDs that do not exist.
         let type_ = unsafe { name(pg_sys::format_type_be(type_)) };
-        Error::new(Code::Changed, format!("{} is read as type {type_}, which was not expected", self.label))
-            .with_hint("A cast was changed while the column was read: try again.")
+        Error::new(Code::Changed, format!("values of {} have unexpected type {type_}", self.label))
+            .with_hint("A cast was changed while the column was being read. Try again.")
     }
 
-    /// Calls `each` with the values of all rows, or of those on some pages; returns the share of the pages that were read.
+    /// Calls `each` with the values of all rows, or of the rows on random pages. Returns the fraction of pages that
+    /// were read.
     fn read(&self, seed: u64, mut each: impl FnMut(Datum) -> Result<()>) -> Result<f64> {
         let share = self.share()?;
         let sampled = match share < 1.0 {
@@ -139,10 +147,9 @@ impl Source {
         let query =
             [b"SELECT ", column, cast, b" FROM ", from, sampled.as_bytes(), b" WHERE ", column, b" IS NOT NULL"];
         let query = c_string(&query.concat())?;
-        // What a batch needs is given back after each.
-        // SAFETY: the current context outlives the call.
+        // SAFETY: the current context outlives the call. The new one is reset after each batch.
         let memory = unsafe { Context::new(pg_sys::CurrentMemoryContext, c"lsbf_design_for") };
-        // SAFETY: the calls are those of any function that reads through a cursor; values are used before their batch goes.
+        // SAFETY: an ordinary use of a cursor; values are used before their batch is freed.
         unsafe {
             connect()?;
             let portal = pg_sys::SPI_cursor_open_with_args(
@@ -156,7 +163,7 @@ impl Source {
                 0,
             );
             self.check_plan(portal)?;
-            // Values that are computed may be large, whatever of them is kept.
+            // Computed values may be large, so that the first batch is one row.
             let mut batch = 1;
             loop {
                 check_for_interrupts();
@@ -167,10 +174,10 @@ impl Source {
                 }
                 let rows = std::slice::from_raw_parts((*table).vals, count);
                 let bytes: usize = rows.iter().map(|row| (**row).t_len as usize).sum();
-                batch = (BATCH_BYTES / (bytes / count).max(1)).clamp(1, 2 * count).min(BATCH) as _;
+                batch = (BATCH_BYTES / (bytes / count).max(1)).clamp(1, 2 * count).min(MAX_BATCH) as _;
                 for &row in rows {
                     if let Some(datum) =
-                        value(row, (*table).tupdesc, self.type_).map_err(|type_| self.is_other(type_))?
+                        value(row, (*table).tupdesc, self.type_).map_err(|type_| self.unexpected_type(type_))?
                     {
                         memory.with(|| each(datum))?;
                     }
@@ -184,10 +191,10 @@ impl Source {
         Ok(share)
     }
 
-    /// Checks that a plan reads the relation that was locked: between two lookups, a schema can be renamed and another one
-    /// take its place.
+    /// Checks that a plan reads the relation that was locked: a schema can be renamed and another one take its name
+    /// before the query is planned.
     unsafe fn check_plan(&self, portal: pg_sys::Portal) -> Result<()> {
-        // SAFETY: an open portal has its plan; lists are as long as they say.
+        // SAFETY: an open portal has a plan, and lists have the length that they state.
         let first = unsafe {
             let plans = &*(*portal).stmts;
             let plan = (*plans.elements).ptr_value.cast::<pg_sys::PlannedStmt>();
@@ -195,37 +202,37 @@ impl Source {
                 .rtable
                 .as_ref()
                 .map_or(&[][..], |list| std::slice::from_raw_parts(list.elements, list.length as usize));
-            // The relation of FROM comes first. Of a view, PostgreSQL 15 keeps its number in the entry behind it.
-            let number = |cell: &pg_sys::ListCell| (*cell.ptr_value.cast::<pg_sys::RangeTblEntry>()).relid;
-            entries.iter().map(number).find(|&relation| relation != pg_sys::InvalidOid)
+            // The relation in FROM comes first. For a view, PostgreSQL 15 has its OID in the entry after that one.
+            let oid = |cell: &pg_sys::ListCell| (*cell.ptr_value.cast::<pg_sys::RangeTblEntry>()).relid;
+            entries.iter().map(oid).find(|&relation| relation != pg_sys::InvalidOid)
         };
         match first == Some(self.relation) {
             true => Ok(()),
             false => {
-                Err(Error::new(Code::Changed, format!("the relation of {} was replaced by another one", self.label))
-                    .with_hint("A schema was renamed while it was looked up: try again."))
+                Err(Error::new(Code::Changed, format!("relation of {} was replaced by another relation", self.label))
+                    .with_hint("A schema was renamed concurrently. Try again."))
             }
         }
     }
 
-    /// The share of a table's pages that is read.
+    /// The fraction of the table's pages to read.
     fn share(&self) -> Result<f64> {
-        // SAFETY: a plain catalog lookup.
+        // SAFETY: a catalog lookup by OID.
         let kind = unsafe { pg_sys::get_rel_relkind(self.relation) } as u8;
         if !matches!(kind, pg_sys::RELKIND_RELATION | pg_sys::RELKIND_MATVIEW | pg_sys::RELKIND_PARTITIONED_TABLE) {
             return Ok(1.0);
         }
-        // With all partitions; foreign ones have no pages that could be sampled.
-        let number = self.relation.to_u32();
+        // The size includes all partitions. Foreign partitions cannot be sampled: then everything is read.
+        let oid = self.relation.to_u32();
         let query = format!(
-            "WITH RECURSIVE parts (part) AS (SELECT pg_catalog.int8 '{number}'::pg_catalog.oid UNION ALL
+            "WITH RECURSIVE parts (part) AS (SELECT pg_catalog.int8 '{oid}'::pg_catalog.oid UNION ALL
                SELECT inhrelid FROM pg_catalog.pg_inherits, parts WHERE inhparent OPERATOR(pg_catalog.=) part)
              SELECT CASE WHEN pg_catalog.bool_or(relkind OPERATOR(pg_catalog.=) 'f') THEN 0
                ELSE pg_catalog.sum(pg_catalog.pg_relation_size(part::pg_catalog.regclass)) END::pg_catalog.int8
              FROM parts, pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) part"
         );
         let query = c_string(query.as_bytes())?;
-        // SAFETY: as above; the result is one number, or none.
+        // SAFETY: an ordinary use of SPI; the result is at most one number.
         let size = unsafe {
             connect()?;
             pg_sys::SPI_execute(query.as_ptr(), true, 1);
@@ -233,49 +240,51 @@ impl Source {
                 0 => None,
                 _ => {
                     let table = &*pg_sys::SPI_tuptable;
-                    value(*table.vals, table.tupdesc, pg_sys::INT8OID).map_err(|type_| self.is_other(type_))?
+                    value(*table.vals, table.tupdesc, pg_sys::INT8OID).map_err(|type_| self.unexpected_type(type_))?
                 }
             };
             pg_sys::SPI_finish();
             size.map_or(0, |size| size.value() as i64)
         };
-        Ok(if size > MOST_READ { MOST_READ as f64 / size as f64 } else { 1.0 })
+        Ok(if size > MAX_READ { MAX_READ as f64 / size as f64 } else { 1.0 })
     }
 }
 
-/// How a column of a type is read: what it is cast to, and the type that this has. Vectors of other types, as pgvector's, are
-/// read as arrays.
+/// The casts that are applied to a column of a type, and their result type. Types that are not native, such as
+/// pgvector's, are converted to arrays.
 fn cast(given: Oid, label: &str) -> Result<(CString, Oid)> {
     let type_ = match given {
-        given if READ.iter().any(|(read, _)| *read == given) => given,
+        given if NATIVE.iter().any(|(native, _)| *native == given) => given,
         pg_sys::NUMERICARRAYOID => pg_sys::FLOAT8ARRAYOID,
         pg_sys::VARCHAROID | pg_sys::BPCHAROID => pg_sys::TEXTOID,
         _ => pg_sys::FLOAT4ARRAYOID,
     };
-    // pgvector has no cast from sparsevec to arrays, but one to vector.
-    let is_sparse = signature::known(given) == signature::SPARSEVEC;
-    // SAFETY: lookups by number.
+    // pgvector has no cast from sparsevec to arrays, but it has one to vector.
+    let is_sparse = signature::type_code(given) == signature::SPARSEVEC;
+    // SAFETY: catalog lookups by OID.
     unsafe {
         let mut function = pg_sys::InvalidOid;
         let explicit = pg_sys::CoercionContext::COERCION_EXPLICIT;
         let path = pg_sys::find_coercion_pathway(type_, given, explicit, &mut function);
         if path == pg_sys::CoercionPathType::COERCION_PATH_NONE && !is_sparse {
             let given = name(pg_sys::format_type_be(given));
-            return Err(Error::parameter(format!("{label} is of type {given}, which is not a vector type"))
-                .with_hint("Vectors are real[], double precision[], bit, bytea, pgvector's types, and sets: integer[], text[], lsbf_shingles(text)."));
+            return Err(Error::parameter(format!("{label} is of type {given}, which is not a vector type")).with_hint(
+                "Use a column of type real[], double precision[], bit, bytea or one of pgvector's types. For sets, \
+                     use integer[], text[] or lsbf_shingles(text).",
+            ));
         }
-        let by = match is_sparse {
+        let via = match is_sparse {
             true => [b"::", schema_of(given).to_bytes(), b".vector"].concat(),
             false => Vec::new(),
         };
-        let read = READ.iter().find(|(read, _)| *read == type_).map_or(c"", |(_, name)| *name);
-        Ok((c_string(&[by.as_slice(), b"::", read.to_bytes()].concat())?, type_))
+        let to = NATIVE.iter().find(|(native, _)| *native == type_).map_or(c"", |(_, name)| *name);
+        Ok((c_string(&[via.as_slice(), b"::", to.to_bytes()].concat())?, type_))
     }
 }
 
-/// The quoted name of the schema that a type is in.
+/// The quoted name of the schema of a type.
 unsafe fn schema_of(type_: Oid) -> CString {
-    // SAFETY: the row stays pinned while it is looked at.
+    // SAFETY: the row is pinned until it is released.
     unsafe {
         let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, Datum::from(type_));
         if row.is_null() {
@@ -287,13 +296,13 @@ unsafe fn schema_of(type_: Oid) -> CString {
     }
 }
 
-/// The first column of a row, unless it is NULL; its type where that is not the one expected.
+/// The first column of a row; `None` if it is NULL. If it does not have the expected type, the error is its type.
 unsafe fn value(
     row: pg_sys::HeapTuple,
     descriptor: pg_sys::TupleDesc,
     expected: Oid,
 ) -> std::result::Result<Option<Datum>, Oid> {
-    // SAFETY: the row is one of the descriptor's, which has a column.
+    // SAFETY: the descriptor is that of the row and has at least one column.
     unsafe {
         let type_ = pg_sys::SPI_gettypeid(descriptor, 1);
         if type_ != expected {
@@ -305,9 +314,9 @@ unsafe fn value(
     }
 }
 
-/// A copy of a name of PostgreSQL's; empty where there is none.
+/// A copy of a name returned by PostgreSQL; empty if there is none.
 unsafe fn owned(name: *const c_char) -> CString {
-    // SAFETY: PostgreSQL's names are C strings.
+    // SAFETY: names are C strings.
     if name.is_null() { CString::default() } else { unsafe { CStr::from_ptr(name) }.to_owned() }
 }
 
@@ -316,7 +325,7 @@ fn c_string(bytes: &[u8]) -> Result<CString> {
 }
 
 fn connect() -> Result<()> {
-    // SAFETY: every connection is finished before its function returns; an error finishes all.
+    // SAFETY: every connection is finished before the function returns; an error finishes all of them.
     match unsafe { pg_sys::SPI_connect() } {
         code if code == pg_sys::SPI_OK_CONNECT as i32 => Ok(()),
         code => Err(Error::data(format!("SPI_connect failed: {code}"))),

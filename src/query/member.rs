@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum};
 
 /// Runs a query with the filter and the vector of a call.
 #[inline]
-fn answer<T>(call: &Call, read: Read, query: impl FnOnce(&mut Engine, &Queried, &Vector) -> Result<T>) -> Result<T> {
+fn run<T>(call: &Call, read: Read, query: impl FnOnce(&mut Engine, &Queried, &Vector) -> Result<T>) -> Result<T> {
     let vector = read(call, 1)?;
     prefetch(&vector);
     let filter = filters::open(call.required_filter(0))?;
@@ -23,7 +23,7 @@ fn theta(call: &Call) -> f64 {
 
 fn member(call: &Call, read: Read) -> Result<Datum> {
     let theta = theta(call);
-    answer(call, read, |engine, filter, vector| engine.contains(filter, vector, theta)).map(boolean)
+    run(call, read, |engine, filter, vector| engine.contains(filter, vector, theta)).map(boolean)
 }
 for_each_input!(member -> pg_sys::BOOLOID,
     bits => approx_member_bit, bytea => approx_member_bytea, float4s => approx_member_real,
@@ -34,7 +34,7 @@ for_each_input!(member -> pg_sys::BOOLOID,
 
 fn votes(call: &Call, read: Read) -> Result<Datum> {
     let theta = theta(call);
-    answer(call, read, |engine, filter, vector| engine.votes(filter, vector, theta)).map(int4)
+    run(call, read, |engine, filter, vector| engine.votes(filter, vector, theta)).map(int4)
 }
 for_each_input!(votes -> pg_sys::INT4OID,
     bits => approx_votes_bit, bytea => approx_votes_bytea, float4s => approx_votes_real,
@@ -44,7 +44,7 @@ for_each_input!(votes -> pg_sys::INT4OID,
 );
 
 fn distance(call: &Call, read: Read) -> Result<Datum> {
-    let distance = answer(call, read, |engine, filter, vector| engine.distance(filter, vector))?;
+    let distance = run(call, read, |engine, filter, vector| engine.distance(filter, vector))?;
     Ok(distance.map_or_else(|| call.null(), float8))
 }
 for_each_input!(distance -> pg_sys::FLOAT8OID,

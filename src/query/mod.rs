@@ -1,4 +1,4 @@
-//! Queries of a filter, and what the planner knows of them.
+//! Queries of a filter, and the estimates that the planner uses for them.
 
 pub mod member;
 pub mod planner;

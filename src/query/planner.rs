@@ -1,4 +1,4 @@
-//! What the planner should know of approx_member: how many rows pass, and what a query costs.
+//! The planner support function of approx_member: its selectivity and its cost.
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::context::Context;
@@ -11,12 +11,12 @@ use lsbf::rates::{Facts, unrelated};
 use pgrx::pg_sys::{self, Datum, Node, NodeTag, PlannerInfo};
 use std::cell::RefCell;
 
-/// Rows that are near a member, where nothing is known: the question is asked because they are few.
+/// Assumed fraction of rows that are near a member: filters are used to find few rows.
 const NEAR_ROWS: f64 = 0.01;
-/// Selectivity where the filter is not known at planning time.
-const UNKNOWN: f64 = 0.05;
+/// Selectivity if the filter is not known at planning time.
+const DEFAULT_SELECTIVITY: f64 = 0.05;
 
-/// An argument of a call.
+/// The `n`-th argument of a call.
 unsafe fn argument(args: *mut pg_sys::List, n: usize) -> Option<*mut Node> {
     // SAFETY: `args` is a list of expressions, and `n` is checked against its length.
     unsafe {
@@ -25,7 +25,7 @@ unsafe fn argument(args: *mut pg_sys::List, n: usize) -> Option<*mut Node> {
     }
 }
 
-/// The value of an expression that is a constant of this type.
+/// The value of an expression; `None` if it is not a constant of this type.
 unsafe fn constant(expression: *mut Node, is_type: impl FnOnce(pg_sys::Oid) -> bool) -> Option<Datum> {
     // SAFETY: the expression is of the type its tag names.
     unsafe {
@@ -35,54 +35,54 @@ unsafe fn constant(expression: *mut Node, is_type: impl FnOnce(pg_sys::Oid) -> b
     }
 }
 
-/// What is known of a filter from the bytes before its bits.
+/// The facts about a filter that can be read without its bits.
 fn facts(filter: Datum) -> Option<Facts> {
     let (front, words) = filters::front(filter).ok()?;
     Facts::estimated(&front, words).ok()
 }
 
-/// What is known of a call's filter, if it is a constant.
+/// The facts about the filter of a call; `None` if it is not a constant.
 unsafe fn constant_filter(args: *mut pg_sys::List) -> Option<Facts> {
-    // SAFETY: as above.
+    // SAFETY: `args` is a list of expressions.
     facts(unsafe { constant(argument(args, 0)?, signature::is_lsbf)? })
 }
 
-/// The same where functions may be called for the filter, as the planner does to estimate selectivities.
+/// The same, but also evaluates stable functions, as the planner does to estimate selectivities.
 unsafe fn estimated_filter(root: *mut PlannerInfo, args: *mut pg_sys::List) -> Option<Facts> {
-    // SAFETY: as above; the expression belongs to the query that is being planned.
+    // SAFETY: `args` is a list of expressions in the query that is being planned.
     unsafe {
         let expression = argument(args, 0)?;
         if (*expression).type_ == NodeTag::T_Const {
             return facts(constant(expression, signature::is_lsbf)?);
         }
-        if let Some(known) = recalled(root, expression) {
-            return known;
+        if let Some(facts) = recall(root, expression) {
+            return facts;
         }
         let context = Context::new(pg_sys::CurrentMemoryContext, c"pg_lsbf filter");
-        let known = context.with(|| {
+        let facts = context.with(|| {
             let value = pg_sys::estimate_expression_value(root, expression);
             constant(value, signature::is_lsbf).and_then(facts)
         });
-        remember(root, expression, known.clone());
-        known
+        remember(root, expression, facts.clone());
+        facts
     }
 }
 
-/// What a filter was found to be while a query was planned. The planner asks once for every partition, and functions that
-/// return filters are called, and their results detoasted, by PostgreSQL itself.
-struct Known {
+/// An expression that was evaluated, and the facts about the filter it returned. The planner requests an estimate for
+/// every partition, and each evaluation calls functions and detoasts their result.
+struct Evaluated {
     expression: *mut Node,
     facts: Option<Facts>,
 }
 
-/// The expressions met while a query is planned.
+/// The expressions that were evaluated while planning one query.
 struct Planning {
-    /// The query, and the time of its statement.
+    /// Together, the next three identify the query.
     glob: *mut pg_sys::PlannerGlobal,
     started: pg_sys::TimestampTz,
     command: pg_sys::CommandId,
-    known: Vec<Known>,
-    /// What the expressions lie in.
+    evaluated: Vec<Evaluated>,
+    /// The memory context of the copied expressions.
     context: Context,
 }
 
@@ -92,25 +92,26 @@ thread_local! {
 
 impl Planning {
     unsafe fn new(root: *mut PlannerInfo) -> Planning {
-        // SAFETY: the root is that of a query that is being planned; what is called when its memory is given back lies in it.
+        // SAFETY: `root` belongs to a query that is being planned; the callback is allocated in the context it is
+        // registered for.
         unsafe {
             let size = size_of::<pg_sys::MemoryContextCallback>();
             let callback =
                 pg_sys::MemoryContextAllocZero((*root).planner_cxt, size).cast::<pg_sys::MemoryContextCallback>();
-            (*callback).func = Some(at_end);
+            (*callback).func = Some(at_end_of_planning);
             pg_sys::MemoryContextRegisterResetCallback((*root).planner_cxt, callback);
             Planning {
                 glob: (*root).glob,
                 started: pg_sys::GetCurrentStatementStartTimestamp(),
                 command: pg_sys::GetCurrentCommandId(false),
-                known: Vec::new(),
+                evaluated: Vec::new(),
                 context: Context::new(pg_sys::TopMemoryContext, c"pg_lsbf planning"),
             }
         }
     }
 
     unsafe fn is_of(&self, root: *mut PlannerInfo) -> bool {
-        // SAFETY: as above.
+        // SAFETY: `root` belongs to a query that is being planned.
         unsafe {
             self.glob == (*root).glob
                 && self.started == pg_sys::GetCurrentStatementStartTimestamp()
@@ -119,39 +120,40 @@ impl Planning {
     }
 }
 
-unsafe fn recalled(root: *mut PlannerInfo, expression: *mut Node) -> Option<Option<Facts>> {
+unsafe fn recall(root: *mut PlannerInfo, expression: *mut Node) -> Option<Option<Facts>> {
     PLANNING.with_borrow(|planning| {
-        // SAFETY: the expressions that are compared are alive: one belongs to the query, the other to what is remembered.
+        // SAFETY: both expressions exist: one belongs to the query, the other is a copy in the context of `planning`.
         unsafe {
             let planning = planning.as_ref().filter(|planning| planning.is_of(root))?;
-            let same = |known: &&Known| pg_sys::equal(known.expression.cast(), expression.cast());
-            planning.known.iter().find(same).map(|known| known.facts.clone())
+            let is_same = |entry: &&Evaluated| pg_sys::equal(entry.expression.cast(), expression.cast());
+            planning.evaluated.iter().find(is_same).map(|entry| entry.facts.clone())
         }
     })
 }
 
 unsafe fn remember(root: *mut PlannerInfo, expression: *mut Node, facts: Option<Facts>) {
-    const MOST: usize = 32;
+    const MAX_EVALUATED: usize = 32;
     PLANNING.with_borrow_mut(|planning| {
-        // SAFETY: as above; the copy lives as long as what is remembered.
+        // SAFETY: the expression belongs to the query; its copy lives as long as `planning`.
         unsafe {
-            if !planning.as_ref().is_some_and(|planning| planning.is_of(root) && planning.known.len() < MOST) {
+            let has_room = |planning: &Planning| planning.is_of(root) && planning.evaluated.len() < MAX_EVALUATED;
+            if !planning.as_ref().is_some_and(has_room) {
                 *planning = Some(Planning::new(root));
             }
             if let Some(planning) = planning {
                 let expression = planning.context.with(|| pg_sys::copyObjectImpl(expression.cast())).cast();
-                planning.known.push(Known { expression, facts });
+                planning.evaluated.push(Evaluated { expression, facts });
             }
         }
     });
 }
 
-/// Called when the memory of a planned query is given back, which may then be another query's.
-unsafe extern "C-unwind" fn at_end(_: *mut std::ffi::c_void) {
+/// Called when the memory of a planned query is freed: another query may then be planned at the same address.
+unsafe extern "C-unwind" fn at_end_of_planning(_: *mut std::ffi::c_void) {
     guard::contained(release);
 }
 
-/// Forgets what is known, at the end of a transaction.
+/// Drops the evaluated expressions, at the latest at the end of the transaction.
 pub fn release() {
     PLANNING.with(|planning| {
         if let Ok(mut planning) = planning.try_borrow_mut() {
@@ -160,9 +162,9 @@ pub fn release() {
     });
 }
 
-/// The theta of a call; 1 where it is not known or not allowed.
+/// The theta of a call; 1 if it is not known or not valid.
 unsafe fn theta(root: Option<*mut PlannerInfo>, args: *mut pg_sys::List) -> f64 {
-    // SAFETY: as above.
+    // SAFETY: `args` is a list of expressions, and `root` belongs to the query that is being planned.
     let theta = unsafe {
         argument(args, 2)
             .map(|expression| match root {
@@ -175,10 +177,10 @@ unsafe fn theta(root: Option<*mut PlannerInfo>, args: *mut pg_sys::List) -> f64 
     if check_theta(theta).is_ok() { theta } else { 1.0 }
 }
 
-/// The share of rows that pass. It takes up to seconds to compute for filters with wide windows, and is wanted again for every
-/// partition.
+/// The fraction of rows that pass. The latest results are kept: for filters with wide windows it takes up to seconds to
+/// compute, and the planner requests it for every partition.
 fn selectivity(facts: &Facts, theta: f64) -> f64 {
-    const MOST: usize = 16;
+    const MAX_COMPUTED: usize = 16;
     thread_local! {
         static COMPUTED: RefCell<Vec<(Facts, f64, f64)>> = const { RefCell::new(Vec::new()) };
     }
@@ -188,7 +190,7 @@ fn selectivity(facts: &Facts, theta: f64) -> f64 {
     }
     let share = (unrelated(facts, theta) + NEAR_ROWS).clamp(1e-6, 1.0);
     COMPUTED.with_borrow_mut(|computed| {
-        computed.truncate(MOST - 1);
+        computed.truncate(MAX_COMPUTED - 1);
         computed.insert(0, (facts.clone(), theta, share));
     });
     share
@@ -196,14 +198,15 @@ fn selectivity(facts: &Facts, theta: f64) -> f64 {
 
 fn support(call: &Call) -> Result<Datum> {
     let request: *mut Node = call.required(0, &[pg_sys::INTERNALOID]).cast_mut_ptr();
-    // SAFETY: PostgreSQL passes a request node of the type its tag names.
+    // SAFETY: PostgreSQL passes a request node of the type that its tag names.
     unsafe {
         match (*request).type_ {
             NodeTag::T_SupportRequestSelectivity => {
                 let request = request.cast::<pg_sys::SupportRequestSelectivity>();
                 let (root, args) = ((*request).root, (*request).args);
                 let facts = estimated_filter(root, args);
-                (*request).selectivity = facts.map_or(UNKNOWN, |facts| selectivity(&facts, theta(Some(root), args)));
+                (*request).selectivity =
+                    facts.map_or(DEFAULT_SELECTIVITY, |facts| selectivity(&facts, theta(Some(root), args)));
             }
             NodeTag::T_SupportRequestCost => {
                 let request = request.cast::<pg_sys::SupportRequestCost>();

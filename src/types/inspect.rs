@@ -1,4 +1,4 @@
-//! What a filter says about itself.
+//! Functions that describe a filter: kind, members, error rates, parameters.
 
 use crate::boundary::call::{self, Call, float8, int8, pg_function};
 use crate::boundary::guard::check_for_interrupts;
@@ -15,7 +15,7 @@ use lsbf::rates::explain::explain;
 use lsbf::rates::{Facts, acceptance, bloom, false_positives, threshold};
 use pgrx::pg_sys::{self, Datum, Oid};
 
-/// What is known of a filter; its bits are read only if the header is insufficient.
+/// The facts that rates are computed from. The bits of the filter are read only if the header is insufficient.
 fn facts(call: &Call, n: usize) -> Result<Facts> {
     let datum = call.required_filter(n);
     let (front, words) = filters::front(datum)?;
@@ -58,11 +58,11 @@ pg_function!(lsbf_fnr -> pg_sys::FLOAT8OID, |call| {
 
 pg_function!(lsbf_explain -> pg_sys::TEXTOID, |call| Ok(call::text(&explain(&facts(call, 0)?))));
 
-/// lsbf_curve: what passes, against the distance of the nearest member.
+/// lsbf_curve: the predicted fraction of rows that pass, by the distance of their nearest member.
 fn curve(call: &Call) -> Result<Datum> {
-    const MOST_POINTS: i64 = 10_000;
+    const MAX_POINTS: i64 = 10_000;
     let mut rows = Rows::new(call, &[pg_sys::FLOAT8OID; 2])?;
-    // Only how far the curve goes may be left out.
+    // The function is not strict, because only `upto` may be NULL.
     let (Some(_), Some(_), Some(points)) = (call.filter(0), call.float8(1), call.int4(3)) else {
         return Ok(Datum::null());
     };
@@ -70,10 +70,10 @@ fn curve(call: &Call) -> Result<Datum> {
     let (theta, largest) = (theta(call, 1, &facts)?, facts.params.metric.largest());
     let upto = call.float8(2).unwrap_or((2.0 * theta * facts.params.far).min(largest));
     if !(upto > 0.0 && upto <= f64::MAX) {
-        return Err(Error::parameter(format!("upto must be a distance over 0, not {}", shown(upto))));
+        return Err(Error::parameter(format!("upto must be a finite distance greater than 0, not {}", shown(upto))));
     }
-    if !(1..=MOST_POINTS).contains(&points) {
-        return Err(Error::parameter(format!("points must be between 1 and {MOST_POINTS}, not {points}")));
+    if !(1..=MAX_POINTS).contains(&points) {
+        return Err(Error::parameter(format!("points must be between 1 and {MAX_POINTS}, not {points}")));
     }
     for point in 0..=points {
         check_for_interrupts();
@@ -85,7 +85,8 @@ fn curve(call: &Call) -> Result<Datum> {
 }
 pg_function!(lsbf_curve -> signature::ROW, curve);
 
-// From the member sketches: the bits would count near members of two filters as common ones.
+// Computed from the member sketches: by the bits, members of two filters that are near each other would count as
+// common.
 pg_function!(lsbf_overlap -> pg_sys::FLOAT8OID, |call| {
     let ((a, _), (b, _)) = (filters::front(call.required_filter(0))?, filters::front(call.required_filter(1))?);
     check_alike(&a, &b)?;
@@ -109,11 +110,11 @@ const INFO: [Oid; 31] = {
     ]
 };
 
-/// lsbf_info: one row with everything.
+/// lsbf_info: all parameters and statistics in one row.
 fn info(call: &Call) -> Result<Datum> {
     let facts = facts(call, 0)?;
     let p = &facts.params;
-    let some = |holds: bool, datum: Datum| holds.then_some(datum);
+    let some = |applies: bool, datum: Datum| applies.then_some(datum);
     let number = |value: u32| Some(Datum::from(value as i32));
     let (is_lsbf, is_ilbf, is_any) = (p.kind == Kind::Lsbf, p.kind == Kind::Ilbf, p.kind == Kind::Probing);
     let is_polytope = p.family.is_polytope();

@@ -1,4 +1,4 @@
-//! Text, binary and bytea forms.
+//! Input and output: text, binary and bytea form.
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::guard::check_for_interrupts;
@@ -12,14 +12,14 @@ use lsbf::filter::format;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{vardata_any, varsize_any_exhdr};
 
-/// Bytes of a filter that are written as text, and read from it, between checks for interrupts: a multiple of three.
+/// Bytes encoded or decoded between checks for interrupts: a multiple of three, so that base64 needs no padding.
 const STEP: usize = 3 << 20;
-/// The same in characters.
+/// The same in characters of base64.
 const STEP_TEXT: usize = STEP / 3 * 4;
 
-/// Text: base64 of the filter.
+/// The text form is base64 of the binary form.
 fn lsbf_in(call: &Call) -> Result<Datum> {
-    // SAFETY: the argument is a C string; the buffer is as long as base64 of that length can decode to.
+    // SAFETY: the argument is a C string; the buffer has the maximum length that its base64 can decode to.
     let payload = unsafe {
         let text =
             std::ffi::CStr::from_ptr(call.required(0, &[pg_sys::CSTRINGOID]).cast_mut_ptr()).to_bytes().trim_ascii();
@@ -29,12 +29,12 @@ fn lsbf_in(call: &Call) -> Result<Datum> {
         &buffer[..used]
     };
     let image = image::from_payload(payload).map_err(|e| Error { code: Code::Text, ..e })?;
-    // SAFETY: the buffer above is ours.
+    // SAFETY: allocated above, and not used any more.
     unsafe { pg_sys::pfree(payload.as_ptr().cast_mut().cast()) };
     Ok(image::datum(image))
 }
 
-/// Decodes base64; the number of bytes.
+/// Decodes base64 into a buffer; returns the number of bytes.
 fn decode(text: &[u8], buffer: &mut [u8]) -> Result<usize> {
     let mut used = 0;
     for (number, part) in text.chunks(STEP_TEXT).enumerate() {
@@ -42,7 +42,7 @@ fn decode(text: &[u8], buffer: &mut [u8]) -> Result<usize> {
         let start = number * STEP_TEXT;
         let count = STANDARD.decode_slice(part, &mut buffer[used..]).map_err(|error| not_base64(error, start))?;
         used += count;
-        // Only the end may be padded.
+        // Padding is allowed only at the end.
         if start + part.len() < text.len() && count != STEP {
             return Err(not_base64(DecodeError::InvalidPadding.into(), start));
         }
@@ -62,7 +62,8 @@ fn not_base64(error: DecodeSliceError, start: usize) -> Error {
     };
     let why = why.trim_start_matches("DecodeError: ").to_lowercase();
     Error::new(Code::Text, format!("invalid input syntax for type lsbf: {}", why.trim_end_matches('.'))).with_hint(
-        "A filter in text form is base64; an empty one is made with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.",
+        "The text form of a filter is base64. To create an empty filter, use lsbf_design_for, dsbf_new, lsbf_new or \
+         ilbf_new.",
     )
 }
 pg_function!(lsbf_in -> signature::LSBF, lsbf_in);
@@ -70,7 +71,7 @@ pg_function!(lsbf_in -> signature::LSBF, lsbf_in);
 fn lsbf_out(call: &Call) -> Result<Datum> {
     let payload = format::payload(image::read(call.required_filter(0))?.words);
     let size = base64::encoded_len(payload.len(), true).ok_or_else(|| Error::too_large("filter is too large"))?;
-    // SAFETY: one byte more than the text, for its end; all of it is written.
+    // SAFETY: the buffer has one more byte than the text, for the terminating zero; all of it is written.
     unsafe {
         let buffer = pg_sys::palloc(size + 1).cast::<u8>();
         let text = std::slice::from_raw_parts_mut(buffer, size);
@@ -85,7 +86,7 @@ fn lsbf_out(call: &Call) -> Result<Datum> {
 pg_function!(lsbf_out -> pg_sys::CSTRINGOID, lsbf_out);
 
 fn lsbf_recv(call: &Call) -> Result<Datum> {
-    // SAFETY: receive functions get a StringInfo; what is left of it is the value.
+    // SAFETY: the argument of a receive function is a StringInfo, whose remaining bytes are the value.
     let payload = unsafe {
         let buffer = call.required(0, &[pg_sys::INTERNALOID]).cast_mut_ptr::<pg_sys::StringInfoData>();
         let left = (*buffer).len - (*buffer).cursor;
@@ -96,7 +97,7 @@ fn lsbf_recv(call: &Call) -> Result<Datum> {
 }
 pg_function!(lsbf_recv -> signature::LSBF, lsbf_recv);
 
-/// The filter as bytea; also what is sent.
+/// The binary form as bytea, which is also what lsbf_send returns.
 fn to_bytea(call: &Call) -> Result<Datum> {
     Ok(image::bytea(format::payload(image::read(call.required_filter(0))?.words)))
 }

@@ -1,4 +1,4 @@
-//! The type `lsbf`: how it is made, stored, shown, compared and described.
+//! The type `lsbf`: constructors, input and output, comparison, and functions that describe a filter.
 
 pub mod compare;
 pub mod inspect;

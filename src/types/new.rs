@@ -1,4 +1,4 @@
-//! dsbf_new, lsbf_new, ilbf_new.
+//! The constructors dsbf_new, lsbf_new and ilbf_new.
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::image;
@@ -20,10 +20,8 @@ pub fn symbols(call: &Call, n: usize) -> Result<bool> {
     match call.text(n) {
         None | Some("bits") => Ok(false),
         Some("symbols") => Ok(true),
-        Some(other) => {
-            Err(Error::parameter(format!("unknown alphabet \"{other}\""))
-                .with_hint("The alphabets are bits and symbols."))
-        }
+        Some(other) => Err(Error::parameter(format!("unrecognized alphabet \"{other}\""))
+            .with_hint("Valid alphabets are bits and symbols.")),
     }
 }
 
@@ -32,21 +30,23 @@ fn fast(call: &Call, n: usize) -> Result<Option<bool>> {
         None => Ok(None),
         Some("dense") => Ok(Some(false)),
         Some("hadamard") => Ok(Some(true)),
-        Some(other) => Err(Error::parameter(format!("unknown transform \"{other}\""))
-            .with_hint("The transforms are dense and hadamard.")),
+        Some(other) => Err(Error::parameter(format!("unrecognized transform \"{other}\""))
+            .with_hint("Valid transforms are dense and hadamard.")),
     }
 }
 
-/// LSBF: whether any table may match, or all must.
+/// The kind of LSBF: a query passes if all tables match, or if any table does.
 fn matching(call: &Call, n: usize) -> Result<Kind> {
     match call.text(n) {
         None | Some("all") => Ok(Kind::Lsbf),
         Some("any") => Ok(Kind::Probing),
-        Some(other) => Err(Error::parameter(format!("unknown match \"{other}\"")).with_hint("It is all or any.")),
+        Some(other) => {
+            Err(Error::parameter(format!("unrecognized match \"{other}\"")).with_hint("Valid values are all and any."))
+        }
     }
 }
 
-/// A centre, unless it is NULL.
+/// The centre of the data; `None` if the argument is NULL.
 pub fn centre(call: &Call, n: usize) -> Result<Option<Vec<f32>>> {
     if call.is_null(n) {
         return Ok(None);
@@ -57,20 +57,20 @@ pub fn centre(call: &Call, n: usize) -> Result<Option<Vec<f32>>> {
     }
 }
 
-/// What was derived lately. Where the planner cannot make a constant of a call, it is made for every row, and deriving
-/// parameters takes milliseconds.
+/// Arguments of a constructor with the parameters and dims derived from them. The latest ones are kept: if the planner
+/// does not replace a call by a constant, it is executed for every row, and deriving parameters takes milliseconds.
 type Derived = (Kind, Metric, Options, Params, u32);
-const REMEMBERED: usize = 8;
+const MAX_DERIVED: usize = 8;
 thread_local! {
     static DERIVED: RefCell<Vec<Derived>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty filter.
+/// An empty filter with these parameters.
 pub fn prototype(params: &Params, dims: u32, centre: &[f32]) -> Datum {
     image::datum(image::empty(params, &format::encode_params(params), dims, centre))
 }
 
-/// Forgets what was derived.
+/// Frees the derived parameters.
 pub fn release() {
     DERIVED.with(|derived| {
         if let Ok(mut derived) = derived.try_borrow_mut() {
@@ -80,18 +80,18 @@ pub fn release() {
 }
 
 fn build(kind: Kind, metric: Metric, options: Options) -> Result<Datum> {
-    // Derived before anything is borrowed: it may be interrupted.
-    let known = DERIVED
+    let found = DERIVED
         .with_borrow(|derived| derived.iter().position(|(k, m, s, ..)| *k == kind && *m == metric && *s == options));
-    if known.is_none() {
+    if found.is_none() {
+        // Not while `DERIVED` is borrowed: this may be interrupted.
         let (params, dims) = parameters(kind, metric, &options)?;
         DERIVED.with_borrow_mut(|derived| {
-            derived.truncate(REMEMBERED - 1);
+            derived.truncate(MAX_DERIVED - 1);
             derived.insert(0, (kind, metric, options, params, dims));
         });
     }
     DERIVED.with_borrow(|derived| {
-        let (.., options, params, dims) = &derived[known.unwrap_or(0)];
+        let (.., options, params, dims) = &derived[found.unwrap_or(0)];
         Ok(prototype(params, *dims, options.centre.as_deref().unwrap_or_default()))
     })
 }
@@ -115,7 +115,7 @@ pg_function!(dsbf_new -> signature::LSBF, |call| {
     build(Kind::Dsbf, metric(call, 6)?, options)
 });
 
-/// Refuses what has a meaning only where any table may match.
+/// Rejects options that apply only if any table may match.
 fn check_all(options: &Options) -> Result<()> {
     let given = [
         ("probes", options.probes.is_some()),
@@ -123,10 +123,10 @@ fn check_all(options: &Options) -> Result<()> {
         ("centre", options.centre.is_some()),
         ("length", options.length.is_some()),
     ];
-    match given.into_iter().find(|given| given.1) {
+    match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((name, _)) => Err(Error::parameter(format!("{name} has no meaning where all tables must match"))
-            .with_hint("lsbf_new(match => 'any', ...) makes a filter that has it.")),
+        Some((name, _)) => Err(Error::parameter(format!("{name} does not apply to match => 'all'"))
+            .with_hint(format!("Use match => 'any', or omit {name}."))),
     }
 }
 

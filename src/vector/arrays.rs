@@ -1,4 +1,4 @@
-//! Vectors read where they lie.
+//! Vectors read in place from arrays, bit strings, bytea and text.
 
 use crate::boundary::call::Call;
 use crate::boundary::varlena::{bytes, detoasted, text};
@@ -10,10 +10,10 @@ use lsbf::vector::set::text_element;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::varsize_any;
 
-/// How an argument of one SQL type becomes a vector that lives as long as the call.
+/// Reads an argument of one SQL type as a vector that lives as long as the call.
 pub type Read = for<'a> fn(&'a Call<'_>, usize) -> Result<Vector<'a>>;
 
-/// Has a vector on its way into the cache while the filter is looked up.
+/// Prefetches a vector, so that it is loaded while the filter is looked up.
 #[inline]
 pub fn prefetch(vector: &Vector) {
     vector.extent().into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
@@ -32,16 +32,16 @@ pub fn bits<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
 }
 
 fn bit_string<'a>(datum: Datum) -> Result<Vector<'a>> {
-    let damaged = || Error::new(Code::Binary, "not a valid bit string");
-    let (len, bytes) = bytes(datum).split_first_chunk().ok_or_else(damaged)?;
-    let len = usize::try_from(i32::from_ne_bytes(*len)).map_err(|_| damaged())?;
+    let invalid = || Error::new(Code::Binary, "not a valid bit string");
+    let (len, bytes) = bytes(datum).split_first_chunk().ok_or_else(invalid)?;
+    let len = usize::try_from(i32::from_ne_bytes(*len)).map_err(|_| invalid())?;
     if bytes.len() != len.div_ceil(8) {
-        return Err(damaged());
+        return Err(invalid());
     }
     Ok(Vector::Bits { bytes, len })
 }
 
-/// A type of array elements that have a fixed size.
+/// A fixed-size element type of arrays.
 trait Element {
     const TYPE: pg_sys::Oid;
 }
@@ -61,7 +61,7 @@ impl Element for i64 {
 /// The elements of an array of a fixed-size type: one dimension, no NULLs.
 fn elements<'a, T: Element>(datum: Datum) -> Result<&'a [T]> {
     let array = array(datum, T::TYPE)?;
-    // SAFETY: `array` checked shape and element type; the data are aligned and lie within the value.
+    // SAFETY: `array` checked shape and element type; the data are aligned, and checked to be inside of the value.
     unsafe {
         let count = if (*array).ndim == 0 { 0 } else { *dims(array) as usize };
         let start = data(array);
@@ -79,7 +79,7 @@ unsafe fn dims(array: *const pg_sys::ArrayType) -> *const i32 {
 }
 
 unsafe fn data(array: *const pg_sys::ArrayType) -> *const u8 {
-    // SAFETY: the data follow the dimensions, or the null bitmap where there is one.
+    // SAFETY: the data follow the dimensions, or the null bitmap if there is one.
     unsafe {
         let offset = match (*array).dataoffset {
             0 => (size_of::<pg_sys::ArrayType>() + 8 * (*array).ndim as usize).next_multiple_of(8),
@@ -89,9 +89,9 @@ unsafe fn data(array: *const pg_sys::ArrayType) -> *const u8 {
     }
 }
 
-/// An array of these elements: one dimension, no NULLs.
+/// An array with this element type: one dimension, no NULLs.
 fn array(datum: Datum, element: pg_sys::Oid) -> Result<*const pg_sys::ArrayType> {
-    // SAFETY: the datum is an array; detoasting gives an aligned one with a four-byte header.
+    // SAFETY: the datum is an array; detoasted, it is aligned and has a four-byte header.
     unsafe {
         let array = detoasted(datum).cast::<pg_sys::ArrayType>();
         if (*array).elemtype != element {
@@ -123,26 +123,26 @@ pub fn int8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
     elements(call.required(n, &[pg_sys::INT8ARRAYOID])).map(Vector::BigInts)
 }
 
-/// The elements of an array of a type that is stored with its length.
+/// The elements of an array of a variable-length type.
 fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
     let array = array(datum, element)?;
     let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: text and numeric are varlenas of alignment int; what is made lives in the row's memory.
+    // SAFETY: text and numeric are varlenas of alignment int; the datums are allocated in the current memory context.
     unsafe {
         pg_sys::deconstruct_array(array.cast_mut(), element, -1, false, b'i' as _, &mut items, &mut nulls, &mut count);
         Ok(std::slice::from_raw_parts(items, count as usize))
     }
 }
 
-/// Makes one value of each element, in the row's memory.
-fn mapped<'a, T>(items: &[Datum], make: impl Fn(Datum) -> T) -> &'a [T] {
-    // SAFETY: there is room for all; T is a plain number, aligned as palloc aligns.
+/// Converts each element; the results are allocated in the current memory context.
+fn mapped<'a, T>(items: &[Datum], convert: impl Fn(Datum) -> T) -> &'a [T] {
+    // SAFETY: there is room for all elements; T is a number, for which the alignment of palloc is sufficient.
     unsafe {
-        let made = pg_sys::palloc(items.len().max(1) * size_of::<T>()).cast::<T>();
+        let converted = pg_sys::palloc(items.len().max(1) * size_of::<T>()).cast::<T>();
         for (i, &item) in items.iter().enumerate() {
-            made.add(i).write(make(item));
+            converted.add(i).write(convert(item));
         }
-        std::slice::from_raw_parts(made, items.len())
+        std::slice::from_raw_parts(converted, items.len())
     }
 }
 
@@ -156,16 +156,16 @@ fn text_set<'a>(datum: Datum) -> Result<Vector<'a>> {
     Ok(Vector::Hashed(mapped(items, |item| text_element(text(item)))))
 }
 
-/// The elements of a `numeric[]`, which is what `ARRAY[0.1, 0.2]` is.
+/// The elements of a `numeric[]`, which is the type of `ARRAY[0.1, 0.2]`.
 pub fn numerics<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
     let items = varlenas(call.required(n, &[pg_sys::NUMERICARRAYOID]), pg_sys::NUMERICOID)?;
-    // SAFETY: each is a numeric; beyond the range of doubles it becomes infinity, which is refused.
+    // SAFETY: each element is a numeric; outside the range of doubles it becomes infinity, which filters reject.
     Ok(Vector::F64(mapped(items, |item| unsafe {
         pgrx::direct_function_call::<f64>(pg_sys::numeric_float8_no_overflow, &[Some(item)]).unwrap_or(f64::NAN)
     })))
 }
 
-/// A value of a type that is known by its number; none where vectors of that type are not read here.
+/// A value of a built-in type; `None` if the type is not a vector type.
 pub fn of_type<'a>(datum: Datum, type_: pg_sys::Oid) -> Option<Result<Vector<'a>>> {
     Some(match type_ {
         pg_sys::FLOAT4ARRAYOID => elements(datum).map(Vector::F32),

@@ -1,4 +1,4 @@
-//! pgvector's types read where they lie, for the companion extension pg_lsbf_vector.
+//! pgvector's types read in place, for the companion extension pg_lsbf_vector.
 
 use crate::boundary::call::Call;
 use crate::boundary::signature;
@@ -7,8 +7,8 @@ use lsbf::vector::{Vector, f16};
 use pgrx::pg_sys::Datum;
 use pgrx::varlena::varsize_any;
 
-/// `vector` and `halfvec`: the elements follow. See pgvector's src/vector.h and src/halfvec.h. Zeros in `unused` are what
-/// tells this layout, of pgvector 0.5 to 0.8, from later ones.
+/// `vector` and `halfvec`: the elements follow. See pgvector's src/vector.h and src/halfvec.h. A zero in `unused`
+/// distinguishes this layout, of pgvector 0.5 to 0.8, from a later one.
 #[repr(C)]
 struct Dense {
     header: i32,
@@ -25,41 +25,43 @@ struct Sparse {
     unused: i32,
 }
 
-/// The fixed part of a value and all bytes behind it, copied only where the value is toasted or its header is short.
+/// The fixed part of a value and all bytes after it, copied only if the value is toasted or its header is short.
 fn parts<'a, T>(datum: Datum, type_name: &str) -> Result<(&'a T, &'a [u8])> {
-    // SAFETY: the datum is a varlena; detoasted, it has a four-byte header and the alignment of an integer. It lives in
-    // the tuple or in the current memory context. The fixed part is looked at only where the value is that long.
+    // SAFETY: the datum is a varlena; detoasted, it has a four-byte header and the alignment of an integer. It is in
+    // the tuple or in the current memory context. The fixed part is read only if the value is long enough.
     unsafe {
         let value = crate::boundary::varlena::detoasted(datum);
-        let behind = varsize_any(value).checked_sub(size_of::<T>()).ok_or_else(|| invalid(type_name))?;
-        Ok((&*value.cast::<T>(), std::slice::from_raw_parts(value.cast::<u8>().add(size_of::<T>()), behind)))
+        let rest = varsize_any(value).checked_sub(size_of::<T>()).ok_or_else(|| invalid(type_name))?;
+        Ok((&*value.cast::<T>(), std::slice::from_raw_parts(value.cast::<u8>().add(size_of::<T>()), rest)))
     }
 }
 
-/// Numbers at the start of bytes, and the bytes behind them.
+/// The first `count` numbers, and the bytes after them.
 fn numbers<'a, T: Number>(bytes: &'a [u8], count: usize, type_name: &str) -> Result<(&'a [T], &'a [u8])> {
-    let (ours, rest) =
+    let (first, rest) =
         bytes.split_at_checked(count.saturating_mul(size_of::<T>())).ok_or_else(|| invalid(type_name))?;
-    // SAFETY: every pattern of bits is a number, and the alignment is checked by what is left over in front.
-    let (unaligned, numbers, _) = unsafe { ours.align_to::<T>() };
+    // SAFETY: every bit pattern is a valid number. If the bytes are not aligned, `unaligned` is not empty.
+    let (unaligned, numbers, _) = unsafe { first.align_to::<T>() };
     if !unaligned.is_empty() {
         return Err(invalid(type_name));
     }
     Ok((numbers, rest))
 }
 
-/// Types that any bits are a value of.
+/// Types for which every bit pattern is valid.
 trait Number {}
 impl Number for f16 {}
 impl Number for i32 {}
 impl Number for f32 {}
 
 fn invalid(type_name: &str) -> Error {
-    Error::new(Code::Binary, format!("not a valid {type_name}"))
-        .with_hint("The value is damaged, or of a version of pgvector that this version of pg_lsbf does not know.")
+    Error::new(Code::Binary, format!("not a valid {type_name}")).with_hint(
+        "Check that this version of pg_lsbf supports the installed version of pgvector. If it does, the value is \
+             corrupted.",
+    )
 }
 
-/// Checks that nothing follows, and that what is not used is zero.
+/// Checks that no bytes are left, and that the unused field is zero.
 fn check_end(type_name: &str, rest: &[u8], unused: i32) -> Result<()> {
     if rest.is_empty() && unused == 0 { Ok(()) } else { Err(invalid(type_name)) }
 }

@@ -1,4 +1,4 @@
-//! lsbf_shingles: documents as sets.
+//! lsbf_shingles: converts documents to sets.
 
 use crate::boundary::call::pg_function;
 use lsbf::hash::shingles::{Unit, shingles};
@@ -6,8 +6,9 @@ use pgrx::pg_sys::{self, Datum};
 
 pg_function!(lsbf_shingles -> pg_sys::INT8ARRAYOID, |call| {
     let unit = call.text(2).map_or(Ok(Unit::Characters), Unit::parse)?;
-    let hashes = shingles(crate::boundary::varlena::text(call.required(0, &[pg_sys::TEXTOID])), call.int4(1).unwrap_or(5), unit)?;
-    // An empty set is near nothing: aggregates pass over what is NULL.
+    let document = crate::boundary::varlena::text(call.required(0, &[pg_sys::TEXTOID]));
+    let hashes = shingles(document, call.int4(1).unwrap_or(5), unit)?;
+    // An empty set is near no other set. NULL lets aggregates skip it.
     if hashes.is_empty() {
         return Ok(call.null());
     }

@@ -1,4 +1,5 @@
-//! lsbf_seen and lsbf_first: window functions that ask a filter of the rows before the current one, then add it.
+//! lsbf_seen and lsbf_first: window functions that query a filter of the preceding rows of the partition, then add the
+//! current row.
 
 pub mod pages;
 
@@ -14,7 +15,7 @@ use lsbf::filter::{Adds, Counters, Engine};
 use pgrx::pg_sys::{self, Datum};
 use std::ffi::c_void;
 
-// PostgreSQL's windowapi.h.
+// From PostgreSQL's windowapi.h.
 type WindowObject = *mut pg_sys::Node;
 unsafe extern "C-unwind" {
     fn WinGetPartitionLocalMemory(window: WindowObject, size: usize) -> *mut c_void;
@@ -23,9 +24,10 @@ unsafe extern "C-unwind" {
     fn WinGetFuncArgCurrent(window: WindowObject, argument: i32, is_null: *mut bool) -> Datum;
 }
 
-/// What a partition remembers, from its first vector on. All of it lies in memory that ends with the partition.
+/// The filter of a partition, from its first vector on. All of it is allocated in memory that is freed with the
+/// partition.
 struct Partition {
-    /// The words of the prototype in front of its bits: what its content is told by.
+    /// The words of the prototype before its bits. They identify the prototype.
     prototype: *const u64,
     prototype_words: usize,
     dims: u32,
@@ -38,7 +40,7 @@ impl Partition {
     /// The context must be that of the partition.
     unsafe fn new(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Partition {
         let (front, count) = (front(prototype), engine.params.body_words() as usize);
-        // SAFETY: as asked of the caller.
+        // SAFETY: guaranteed by the caller.
         let (copy, mut words) = unsafe {
             let words = match prototype.body() {
                 Bits::Words(body) if !body.is_empty() => Words::from(body, context),
@@ -56,16 +58,16 @@ impl Partition {
         Partition { prototype: copy, prototype_words: front.len(), dims: engine.dims, counters, words }
     }
 
-    /// All rows of a partition must come with the prototype of its first one.
+    /// All rows of a partition must have the prototype of its first row.
     #[inline]
     fn check(&self, prototype: &View) -> Result<()> {
-        // SAFETY: it was copied when the partition started.
+        // SAFETY: `new` copied this many words.
         let first = unsafe { std::slice::from_raw_parts(self.prototype, self.prototype_words) };
         if first[SIZE_WORDS..] == front(prototype)[SIZE_WORDS..] {
             return Ok(());
         }
         let first = View::new(first)?;
-        // Dims may be told by the prototype or by the vectors.
+        // The prototype may lack dims, which then come from the vectors.
         let dims = prototype.header.dims;
         let empty = !first.header.has_body && !prototype.header.has_body;
         if empty && first.stored() == prototype.stored() && (dims == 0 || dims == self.dims) {
@@ -75,31 +77,31 @@ impl Partition {
     }
 }
 
-/// PostgreSQL's length and the magic number, which tell nothing about what a filter is like.
+/// The length word and the magic number. They are not compared, as they do not describe the content of a filter.
 const SIZE_WORDS: usize = 1;
 
 fn front<'a>(filter: &View<'a>) -> &'a [u64] {
     &filter.words[..filter.header.body_start()]
 }
 
-/// The window object of a call; none where it was not called as a window function.
+/// The window object of a call; `None` if it was not called as a window function.
 fn window_of(fcinfo: pg_sys::FunctionCallInfo) -> Option<WindowObject> {
-    // SAFETY: a plain look at the call's context.
+    // SAFETY: only reads the node tag of the context.
     unsafe {
         let context = (*fcinfo).context;
         (!context.is_null() && (*context).type_ == pg_sys::NodeTag::T_WindowObjectData).then_some(context)
     }
 }
 
-/// Fetches the arguments of the current row into the call, and says that no earlier row is needed any more.
+/// Fetches the arguments of the current row into the call, and marks earlier rows as no longer needed.
 ///
-/// What an argument raises jumps over this function and its caller: neither has anything to drop.
+/// An error in an argument jumps over this function and its caller: neither has anything to drop.
 fn fetch_arguments(fcinfo: pg_sys::FunctionCallInfo) {
     let Some(window) = window_of(fcinfo) else { return };
-    // SAFETY: the context is a window object, which these functions take. The arguments are ours to fill: PostgreSQL left
-    // them empty.
+    // SAFETY: the context is a window object, which these functions take. PostgreSQL does not set the arguments of a
+    // window function.
     unsafe {
-        // Else PostgreSQL keeps all rows of the partition.
+        // Without a mark PostgreSQL keeps all rows of the partition.
         WinSetMarkPosition(window, WinGetCurrentPosition(window));
         let count = (*fcinfo).nargs as usize;
         for (n, argument) in (*fcinfo).args.as_mut_slice(count).iter_mut().enumerate() {
@@ -108,54 +110,54 @@ fn fetch_arguments(fcinfo: pg_sys::FunctionCallInfo) {
     }
 }
 
-/// Defines one SQL-callable window function for each type a vector may have. Arguments are fetched outside of what turns
-/// errors of PostgreSQL into Rust's and back, so that theirs stay as they are.
+/// Defines one SQL-callable window function for each type a vector may have. Arguments are fetched outside of the guard
+/// that converts errors between PostgreSQL and Rust, so that errors in arguments pass unchanged.
 macro_rules! for_each_window_input {
     ($body:ident -> $result:expr, $($read:ident => $name:ident),* $(,)?) => {
         $(pg_function!($name -> $result, fetch_arguments, |call| $body(call, crate::vector::arrays::$read));)*
     };
 }
 
-/// Where the partition keeps a pointer to what it remembers, null at first.
-fn kept<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partition> {
+/// The partition's pointer to its filter, initially null.
+fn partition_pointer<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partition> {
     let window = window_of(call.fcinfo).ok_or_else(|| {
-        Error::parameter(format!("{name} was not called as a window function"))
-            .with_hint(format!("Write {name}(vec, prototype) OVER (PARTITION BY ... ORDER BY ...)."))
+        Error::parameter(format!("{name} must be called as a window function"))
+            .with_hint(format!("Use {name}(vec, prototype) OVER (PARTITION BY ... ORDER BY ...)."))
     })?;
     let size = size_of::<*mut Partition>();
-    // SAFETY: the partition's memory is zeroed when the partition starts, and as large as was asked for then.
+    // SAFETY: the memory is zeroed when the partition starts, and always requested with the same size.
     unsafe { Ok(&mut *pg_sys::ffi::pg_guard_ffi_boundary(|| WinGetPartitionLocalMemory(window, size)).cast()) }
 }
 
-/// Begins to remember, in the memory context that `kept` lies in.
-fn start<'a>(kept: &mut *mut Partition, engine: &Engine, prototype: &View) -> &'a mut Partition {
-    // SAFETY: PostgreSQL made `kept` in the context that ends with the partition.
+/// Allocates the filter of a partition, in the memory context of `pointer`.
+fn start<'a>(pointer: &mut *mut Partition, engine: &Engine, prototype: &View) -> &'a mut Partition {
+    // SAFETY: PostgreSQL allocated `pointer` in the context that it resets at the end of the partition.
     unsafe {
-        let context = pg_sys::GetMemoryChunkContext((&raw mut *kept).cast());
+        let context = pg_sys::GetMemoryChunkContext((&raw mut *pointer).cast());
         let partition = pg_sys::MemoryContextAlloc(context, size_of::<Partition>()).cast::<Partition>();
         partition.write(Partition::new(engine, prototype, context));
-        *kept = partition;
+        *pointer = partition;
         &mut *partition
     }
 }
 
-/// Whether a row is near one before it; NULL without a vector.
+/// Whether a row is near a preceding one; NULL if its vector is NULL.
 #[inline]
 fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool>> {
-    let kept = kept(call, name)?;
+    let pointer = partition_pointer(call, name)?;
     let (Some(_), Some(theta)) = ((!call.is_null(0)).then_some(()), call.float8(2)) else { return Ok(None) };
     let vector = read(call, 0)?;
     prefetch(&vector);
     let prototype = filters::whole(call.filter(1).ok_or_else(Error::no_prototype)?)?;
-    // SAFETY: it is null or was made by `start`, and nobody else has it.
-    let mut partition = unsafe { kept.as_mut() };
-    // Where the prototype does not say how many dimensions vectors have, the first one of the partition does.
+    // SAFETY: the pointer is null or was set by `start`, and there is no other reference.
+    let mut partition = unsafe { pointer.as_mut() };
+    // If the prototype has no dims, those of the first vector in the partition are used.
     let dims = match (prototype.header.dims, &partition) {
         (0, Some(partition)) => partition.dims,
         (dims, _) => dims,
     };
-    let sized = View { header: Header { dims, ..prototype.header }, words: prototype.words };
-    engines::with(&sized, prototype.words.len(), &vector, |engine| {
+    let with_dims = View { header: Header { dims, ..prototype.header }, words: prototype.words };
+    engines::with(&with_dims, prototype.words.len(), &vector, |engine| {
         let partition = match &mut partition {
             Some(partition) => {
                 partition.check(&prototype)?;
@@ -163,7 +165,7 @@ fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool
             }
             None => {
                 prototype.check_list(&engine.params)?;
-                start(kept, engine, &prototype)
+                start(pointer, engine, &prototype)
             }
         };
         let counters = &mut partition.counters;

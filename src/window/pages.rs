@@ -1,24 +1,24 @@
-//! The words of a filter that is filled while a partition lasts. A small partition pays for the pages that its rows touch,
-//! not for the whole filter; when there are many of these, they become one piece.
+//! The words of a filter that grows with a partition. A small partition only uses memory for the pages that its rows
+//! set bits in, not for the whole filter; when there are many pages, they are joined into one array.
 
 use crate::boundary::guard::check_for_interrupts;
 use lsbf::filter::bits::{Body, BodyMut, set_in};
 use pgrx::pg_sys;
 
-/// Words of a page: a row touches about one page a table.
+/// Words of a page: a row sets bits in about one page per table.
 const PAGE: usize = 256;
-/// Words up to which a filter is one piece from the start.
+/// Filters of up to this many words are one array from the start.
 const SMALL: usize = 8 << 10;
-/// Words that are written between checks for interrupts.
+/// Words written between checks for interrupts.
 const STEP: usize = 1 << 19;
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// The share of pages, one in so many, from which on a filter is one piece.
-const MANY: usize = 8;
+/// The pages are joined when one in `JOIN_RATIO` has been allocated.
+const JOIN_RATIO: usize = 8;
 
-/// The words, in memory that ends with the context they were made in. It is plain data, to lie in memory of PostgreSQL's.
+/// The words, in memory that is freed with its context. Nothing has to be dropped, as this itself is in such memory.
 pub struct Words {
-    /// Where the piece lies; null while there are pages.
+    /// The array; null while there are pages.
     whole: *mut u64,
     count: usize,
     pages: Pages,
@@ -27,35 +27,35 @@ pub struct Words {
 
 /// Words of which only the pages that were written exist; all others are zero.
 pub struct Pages {
-    /// Where each page lies; null where it was not made yet.
+    /// Pointers to the pages; null for a page that has not been allocated.
     table: *mut *mut u64,
     count: usize,
-    made: usize,
-    /// What table and pages lie in.
+    allocated: usize,
+    /// The memory context of the table and the pages.
     context: pg_sys::MemoryContext,
 }
 
-/// The two forms, to be read and written.
+/// The words in either form, to be read and written.
 pub enum Form<'a> {
     Whole(&'a mut [u64]),
     Pages(&'a mut Pages),
 }
 
-/// Zeros in a memory context.
+/// Allocates zeros in a memory context.
 ///
 /// # Safety
 /// The context must exist.
 unsafe fn zeroed<T>(context: pg_sys::MemoryContext, count: usize) -> *mut T {
-    // SAFETY: as asked of the caller; a failure is raised as an error.
+    // SAFETY: guaranteed by the caller; a failure is raised as an error.
     unsafe { pg_sys::MemoryContextAllocZero(context, count * size_of::<T>()).cast() }
 }
 
-/// A copy in a memory context.
+/// Copies words into a memory context.
 ///
 /// # Safety
 /// The context must exist.
 pub unsafe fn copied(words: &[u64], context: pg_sys::MemoryContext) -> *mut u64 {
-    // SAFETY: as asked of the caller; the memory is as long as what is copied into it.
+    // SAFETY: guaranteed by the caller; the copy has the size of the words.
     unsafe {
         let copy = pg_sys::MemoryContextAlloc(context, size_of_val(words)).cast::<u64>();
         copy.copy_from_nonoverlapping(words.as_ptr(), words.len());
@@ -63,13 +63,13 @@ pub unsafe fn copied(words: &[u64], context: pg_sys::MemoryContext) -> *mut u64 
     }
 }
 
-/// So many words in one piece, as they are given for each part of it. Filters whose keys lie within 64 bytes each then touch
-/// one cache line for each.
+/// Allocates an array of `count` words, and fills it in parts. It is aligned to cache lines: some filters set all bits
+/// of a key within 64 aligned bytes, so that each key then touches one cache line.
 ///
 /// # Safety
 /// The context must exist.
-unsafe fn piece(context: pg_sys::MemoryContext, count: usize, mut write: impl FnMut(usize, &mut [u64])) -> *mut u64 {
-    // SAFETY: as asked of the caller; what the start moves by was asked for in addition, and all words are written.
+unsafe fn array(context: pg_sys::MemoryContext, count: usize, mut write: impl FnMut(usize, &mut [u64])) -> *mut u64 {
+    // SAFETY: guaranteed by the caller; the allocation includes room for the alignment, and all words are written.
     unsafe {
         let start = pg_sys::MemoryContextAlloc(context, count * size_of::<u64>() + LINE).cast::<u64>();
         let start = start.add(start.align_offset(LINE));
@@ -82,57 +82,58 @@ unsafe fn piece(context: pg_sys::MemoryContext, count: usize, mut write: impl Fn
 }
 
 impl Words {
-    /// So many words, all zero, in a memory context.
+    /// `count` words, all zero, in a memory context.
     ///
     /// # Safety
-    /// The context must exist, and outlive the words.
+    /// The context must exist and outlive the words.
     pub unsafe fn new(count: usize, context: pg_sys::MemoryContext) -> Words {
-        // SAFETY: as asked of the caller; a context made within another ends with it.
+        // SAFETY: guaranteed by the caller; the context of the pages is deleted with its parent.
         unsafe {
             if count <= SMALL {
                 return Words {
-                    whole: piece(context, count, |_, part| part.fill(0)),
+                    whole: array(context, count, |_, part| part.fill(0)),
                     count,
                     pages: Pages::none(),
                     context,
                 };
             }
-            let (start, most) = (pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize, pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize);
-            let own = pg_sys::AllocSetContextCreateInternal(context, c"pages of a filter".as_ptr(), 0, start, most);
+            let (initial, max) =
+                (pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize, pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize);
+            let own = pg_sys::AllocSetContextCreateInternal(context, c"pg_lsbf pages".as_ptr(), 0, initial, max);
             let pages = count.div_ceil(PAGE);
-            let pages = Pages { table: zeroed(own, pages), count: pages, made: 0, context: own };
+            let pages = Pages { table: zeroed(own, pages), count: pages, allocated: 0, context: own };
             Words { whole: std::ptr::null_mut(), count, pages, context }
         }
     }
 
-    /// The same with these words.
+    /// A copy of these words in a memory context.
     ///
     /// # Safety
-    /// The context must exist, and outlive the words.
+    /// The context must exist and outlive the words.
     pub unsafe fn from(words: &[u64], context: pg_sys::MemoryContext) -> Words {
         let copy = |start: usize, part: &mut [u64]| part.copy_from_slice(&words[start..start + part.len()]);
-        // SAFETY: as asked of the caller.
-        let whole = unsafe { piece(context, words.len(), copy) };
+        // SAFETY: guaranteed by the caller.
+        let whole = unsafe { array(context, words.len(), copy) };
         Words { whole, count: words.len(), pages: Pages::none(), context }
     }
 
-    /// The words as they lie now.
+    /// The words in their current form. Joins the pages if there are many.
     pub fn form(&mut self) -> Form<'_> {
         if self.whole.is_null() {
-            if self.pages.made * MANY < self.pages.count {
+            if self.pages.allocated * JOIN_RATIO < self.pages.count {
                 return Form::Pages(&mut self.pages);
             }
             self.join();
         }
-        // SAFETY: it was made with so many words, and nobody else has it.
+        // SAFETY: the array has `count` words, and there is no other reference.
         Form::Whole(unsafe { std::slice::from_raw_parts_mut(self.whole, self.count) })
     }
 
-    /// Makes one piece of the pages.
+    /// Joins the pages into one array.
     fn join(&mut self) {
-        // SAFETY: every page made is as long as what is copied, and the context of the pages is not used after this.
+        // SAFETY: pages have at least as many words as are copied, and their context is not used afterwards.
         unsafe {
-            let whole = piece(self.context, self.count, |_, part| part.fill(0));
+            let whole = array(self.context, self.count, |_, part| part.fill(0));
             for (number, &mut page) in self.pages.table().iter_mut().enumerate() {
                 let start = number * PAGE;
                 if !page.is_null() {
@@ -146,14 +147,14 @@ impl Words {
 }
 
 impl Pages {
-    /// What stands where there is one piece.
+    /// No pages, for words that are one array.
     fn none() -> Pages {
-        Pages { table: std::ptr::dangling_mut(), count: 0, made: 0, context: std::ptr::null_mut() }
+        Pages { table: std::ptr::dangling_mut(), count: 0, allocated: 0, context: std::ptr::null_mut() }
     }
 
     #[inline]
     fn table(&mut self) -> &mut [*mut u64] {
-        // SAFETY: the table was made with so many entries, and nobody else has it.
+        // SAFETY: the table has `count` entries, and there is no other reference.
         unsafe { std::slice::from_raw_parts_mut(self.table, self.count) }
     }
 }
@@ -161,9 +162,9 @@ impl Pages {
 impl Body for Pages {
     #[inline]
     fn word(&self, at: usize) -> u64 {
-        // SAFETY: as above, to be read.
+        // SAFETY: the table has `count` entries.
         let page = unsafe { std::slice::from_raw_parts(self.table, self.count) }[at / PAGE];
-        // SAFETY: a page that was made has PAGE words.
+        // SAFETY: an allocated page has PAGE words.
         if page.is_null() { 0 } else { u64::from_le(unsafe { *page.add(at % PAGE) }) }
     }
 
@@ -175,13 +176,13 @@ impl BodyMut for Pages {
         let (context, place) = (self.context, (at / 64) as usize);
         let page = &mut self.table()[place / PAGE];
         let is_new = page.is_null();
-        // SAFETY: as above; the context of the pages exists.
+        // SAFETY: an allocated page has PAGE words; the context of the pages exists.
         unsafe {
             if is_new {
                 *page = zeroed(context, PAGE);
             }
             let word = page.add(place % PAGE);
-            self.made += usize::from(is_new);
+            self.allocated += usize::from(is_new);
             set_in(&mut *word, at)
         }
     }

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# tests/scenarios/31_crash.sh, 60 kills.
+# tests/scenarios/31_crash.sh with 60 kills.
 ROUNDS=${ROUNDS:-20} exec bash "$(dirname "$0")/../scenarios/31_crash.sh"

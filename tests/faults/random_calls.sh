@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scenario 41_random_calls with other arguments, and many more.
+# tests/scenarios/41_random_calls.sh with other arguments, and more calls.
 CALLS=${CALLS:-400}
 SEED=${SEED:-2}
 . "$(dirname "$0")/../scenarios/41_random_calls.sh"

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# pg_upgrade from every older major version that is at hand to the server under test: filters keep their bytes, answer as
-# before, take members, and merge with filters that the new server builds. With pg_lsbf_vector where both have pgvector.
+# pg_upgrade from every older major version that is installed to the server under test: filters keep their bytes, give the
+# same answers, accept members, and can be merged with filters that the new server builds. Includes pg_lsbf_vector if both
+# servers have pgvector.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 new_config=$TREE_PG_CONFIG
 new_bin=$PGBIN
 new_major=$(pg_major "$new_config")
 
-# older: each pg_config of an older server, one for a major version
+# older: the pg_config of older servers, one per major version
 older() {
   local candidate major seen=" "
   for candidate in $(compgen -G '/usr/lib/postgresql/*/bin/pg_config' | sort -V) $("$ROOT/scripts/provision-pgvector.sh" 2>/dev/null | grep -v '^==>'); do
@@ -37,7 +38,7 @@ answers="SELECT string_agg(name || ' ' || n, ';' ORDER BY name) FROM (SELECT nam
 
 # upgrade OLD_PG_CONFIG
 upgrade() {
-  local tree major before plain old new said name
+  local tree major before plain old new output name
   major=$(pg_major "$1")
   name="$major to $new_major"
   old=old$major new=new$major
@@ -69,29 +70,29 @@ SQL
   before=$(server_query "$old" "$digest; $answers")
   plain=$(server_query "$old" "CREATE TABLE plain (x integer); SELECT attoptions FROM pg_attribute WHERE attrelid = 'plain'::regclass AND attname = 'x'")
   server_stop "$old"
-  # PostgreSQL 18 makes clusters with checksums, and both must agree.
+  # PostgreSQL 18 creates clusters with checksums, and both clusters must agree.
   if ((new_major >= 18)); then as_server_user "$PGBIN/pg_checksums" --enable --no-sync -D "$(server_dir "$old")/data" >/dev/null; fi
 
   PGBIN=$new_bin
   server_create "$new"
-  if ! said=$(as_server_user bash -c 'cd "$1" && shift && "$@"' - "$(server_dir "$new")" "$PGBIN/pg_upgrade" -U postgres \
+  if ! output=$(as_server_user bash -c 'cd "$1" && shift && "$@"' - "$(server_dir "$new")" "$PGBIN/pg_upgrade" -U postgres \
     -b "$("$tree" --bindir)" -B "$new_bin" -d "$(server_dir "$old")/data" -D "$(server_dir "$new")/data" -s "$(server_dir "$new")" 2>&1); then
-    said+=$(find "$(server_dir "$new")/data/pg_upgrade_output.d" -name '*.log' -exec cat {} +)
-    # Some servers put an option on every column, of plain tables as well, that others do not know.
-    if [[ $said =~ unrecognized\ parameter\ \"([a-z_]+)\" && $plain == *"${BASH_REMATCH[1]}="* ]]; then
-      echo "skip - $SCENARIO: $name: this PostgreSQL $major puts ${BASH_REMATCH[1]} on every column, which $new_major refuses, with or without pg_lsbf"
+    output+=$(find "$(server_dir "$new")/data/pg_upgrade_output.d" -name '*.log' -exec cat {} +)
+    # Some servers set an option on every column, also of plain tables, that others do not have.
+    if [[ $output =~ unrecognized\ parameter\ \"([a-z_]+)\" && $plain == *"${BASH_REMATCH[1]}="* ]]; then
+      echo "skip - $SCENARIO: $name: this PostgreSQL $major sets ${BASH_REMATCH[1]} on every column, which $new_major refuses, with or without pg_lsbf"
     else
-      fail "$name: pg_upgrade" "$(grep -i -B2 -A2 "error\|fatal\|failure" <<<"$said" | tail -40)"
+      fail "$name: pg_upgrade" "$(grep -i -B2 -A2 "error\|fatal\|failure" <<<"$output" | tail -40)"
     fi
     return
   fi
   server_start "$new"
   assert_eq "$name: the same bytes and answers" "$(server_query "$new" "$digest; $answers")" "$before"
-  assert_eq "$name: every member is found, through a view from before" "$(server_query "$new" "SELECT string_agg(name || n, ' ' ORDER BY name) FROM found")" \
+  assert_eq "$name: every member is found, through a view created before" "$(server_query "$new" "SELECT string_agg(name || n, ' ' ORDER BY name) FROM found")" \
     "any4000 dsbf4000 ilbf4000 lsbf4000"
   assert_eq "$name: the new server builds the same bytes" "$(server_query "$new" "SELECT f = (SELECT lsbf_agg(v, lsbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 4000) FROM filters WHERE name = 'lsbf'")" t
   server_query "$new" "UPDATE filters SET f = f | (SELECT lsbf_agg(v, lsbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id > 4000) WHERE name = 'lsbf'"
-  assert_eq "$name: filters of both servers merge" "$(server_query "$new" "SELECT count(*) FROM vectors, filters WHERE name = 'lsbf' AND approx_member(f, v)")" 5000
+  assert_eq "$name: filters of both servers can be merged" "$(server_query "$new" "SELECT count(*) FROM vectors, filters WHERE name = 'lsbf' AND approx_member(f, v)")" 5000
   assert_eq "$name: the default of a column still works" "$(server_query "$new" "INSERT INTO filters (name) VALUES ('new'); SELECT a.f = b.f FROM filters a, filters b WHERE a.name = 'new' AND b.name = 'default'")" t
   if [[ $name == *vector ]]; then
     assert_eq "$name: vectors of pgvector are found" "$(server_query "$new" "SELECT n FROM found_embeddings")" 4000

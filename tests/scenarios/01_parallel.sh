@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Parallel aggregation: the plan is the one promised, and workers give the same bytes as one process.
+# Parallel aggregation: the plan is parallel, and workers build the same bytes as a single process.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_worker_processes = 8" "max_parallel_workers = 4"
@@ -23,7 +23,7 @@ assert_match "the plan has a partial aggregate" "$plan" "Partial Aggregate"
 assert_match "the plan has a final aggregate" "$plan" "Finalize Aggregate"
 assert_match "the plan scans in parallel" "$plan" "Parallel Seq Scan on vectors"
 
-# same_bytes NAME FROM [PROTOTYPE]: the aggregate over FROM, by one process and by workers
+# same_bytes NAME FROM [PROTOTYPE]: aggregates FROM in a single process and in workers
 same_bytes() {
   local expression="SELECT coalesce(md5(string_agg(h, '' ORDER BY h)), 'null')
     FROM (SELECT md5(lsbf_agg(v, ${3:-$prototype})::bytea) AS h FROM $2) s"
@@ -31,9 +31,9 @@ same_bytes() {
 }
 
 same_bytes "100,000 rows give the same bytes" "vectors"
-same_bytes "idle workers do no harm" "few"
-same_bytes "no rows" "few WHERE id < 0"
-same_bytes "1,000 groups" "vectors GROUP BY id % 1000" "dsbf_new(dims => 256, capacity => 100, near => 0.02, far => 0.4)"
+same_bytes "idle workers do not change the result" "few"
+same_bytes "no rows give the same result" "few WHERE id < 0"
+same_bytes "1,000 groups give the same bytes" "vectors GROUP BY id % 1000" "dsbf_new(dims => 256, capacity => 100, near => 0.02, far => 0.4)"
 
 launched=$(query "$parallel; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT lsbf_agg(v, $prototype) FROM vectors")
 assert_match "workers were launched" "$launched" "Workers Launched: [1-9]"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Filters survive pg_dump and restarts byte for byte, and still answer.
+# Filters survive pg_dump and restarts byte for byte, and can still be queried.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main
@@ -43,7 +43,7 @@ server_restart main
 assert_eq "restart: the same bytes" "$(server_query main "$digest" source)" "$before"
 assert_eq "restart: members are found" "$(server_query main "SELECT count(*) FROM matches" source)" 20000
 
-# With the companion extension: its objects come back in an order that works, and views on vectors answer.
+# With pg_lsbf_vector: its objects are restored in a valid order, and views on vectors work.
 if [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/vector.control ]]; then
   server_query main "CREATE EXTENSION vector; CREATE EXTENSION pg_lsbf_vector;
     CREATE TABLE embeddings AS SELECT id, ARRAY[id % 101, id % 103, id % 107]::vector(3) AS v FROM generate_series(1, 5000) AS id;
@@ -63,7 +63,7 @@ if [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/vector.control ]]; then
   done
 fi
 
-# A second server, as after moving to another machine.
+# A second server, as after a move to another machine.
 server_start other
 server_psql other -o /dev/null -f "$WORK/plain.sql"
 assert_eq "another server: the same bytes" "$(server_query other "$digest")" "$before"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pgvector's columns beside filters: dumped and restored with and without pg_lsbf_vector, whatever order the extensions
-# came in; aggregated in parallel; and nothing left behind in memory.
+# Filters of pgvector's columns: dumped and restored with and without pg_lsbf_vector, whatever the order in which the
+# extensions were created; aggregated in parallel; and without memory leaks.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 needs vector
 
@@ -16,7 +16,7 @@ create() {
   done
 }
 
-# fill DATABASE: tables and views that use the functions in every place a dump has to order
+# fill DATABASE: objects of every kind that depends on the functions, so that a dump must put them in order
 fill() {
   server_psql main -d "$1" <<'SQL'
 CREATE TABLE items (id int, v vector(16), hub boolean GENERATED ALWAYS AS (
@@ -77,7 +77,7 @@ dump_and_restore "pg_lsbf, vector, pg_lsbf_vector" pg_lsbf vector pg_lsbf_vector
 dump_and_restore "vector, pg_lsbf, pg_lsbf_vector" vector pg_lsbf pg_lsbf_vector
 dump_and_restore "pg_lsbf_vector CASCADE" "pg_lsbf_vector CASCADE"
 
-# Added after the views were made, and dropped again: they keep answering.
+# pg_lsbf_vector created after the views, and dropped again: the views keep working.
 create later pg_lsbf vector
 fill later
 server_query main "CREATE EXTENSION pg_lsbf_vector" later
@@ -89,7 +89,7 @@ assert_restored "added later: custom dump" target
 server_query main "DROP EXTENSION pg_lsbf_vector" later
 assert_eq "dropped again: the same answers" "$(server_query main "$state" later)" "$expected"
 
-# Parallel plans, and the same bytes as by one process.
+# Parallel plans build the same bytes as a single process.
 create big "pg_lsbf_vector CASCADE"
 server_psql main -d big <<'SQL'
 CREATE TABLE big AS SELECT i AS id, v, v::halfvec AS h, v::sparsevec AS s
@@ -111,7 +111,7 @@ for column in v h s; do
   assert_eq "column $column: every member is found by the workers" "$(server_query main "$parallel; $probe" big)" 20000
 done
 
-# A million calls do not grow the backend, as in the scenario on memory.
+# A million calls do not leak memory, as in 02_memory.sh.
 for column in v h s; do
   calls="SELECT count(*) FROM filters, big, generate_series(1, TIMES) WHERE approx_member(f, $column)"
   kb=$(server_psql main -d big -At <<SQL
@@ -122,5 +122,5 @@ ${calls//TIMES/50} \g /dev/null
 SELECT peak() - :before;
 SQL
   )
-  assert_at_most "column $column: a million calls (grew by $kb kB)" "$kb" 4096
+  assert_at_most "column $column: a million calls do not leak (grew by $kb kB)" "$kb" 4096
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Logical replication of a filter column: the first copy, inserts, updates of filters that are stored out of line, and
+# Logical replication of a filter column: the initial copy, inserts, updates of filters that are stored out of line, and
 # updates of other columns (which send no filter), in text and in binary.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
@@ -21,12 +21,12 @@ SQL
 
 digest="SELECT md5(string_agg(name || note || coalesce(f::bytea::text, 'null'), ';' ORDER BY name)) FROM filters"
 
-# caught_up DATABASE: waits until the subscriber has what the publisher has, at most half a minute
+# caught_up DATABASE: waits until the subscriber has the publisher's data, at most half a minute
 caught_up() {
-  local i wanted
-  wanted=$(server_query publisher "$digest")
+  local i expected
+  expected=$(server_query publisher "$digest")
   for ((i = 0; i < 300; i++)); do
-    [[ $(server_query subscriber "$digest" "$1") == "$wanted" ]] && return
+    [[ $(server_query subscriber "$digest" "$1") == "$expected" ]] && return
     sleep 0.1
   done
   return 1
@@ -51,13 +51,13 @@ for database in text binary; do
     CONNECTION 'host=$(server_dir publisher) user=postgres dbname=postgres'
     PUBLICATION filters WITH (binary = $binary)" "$database" 2>/dev/null
 done
-same "first copy"
+same "initial copy"
 
 server_query publisher "INSERT INTO filters SELECT 'new', '', lsbf_agg(v, lsbf_new(capacity => 50000, near => 0.1)) FROM vectors"
 same "insert"
 server_query publisher "UPDATE filters SET f = lsbf_add(f, '[-1,-2,-3]') WHERE name NOT IN ('null')"
 same "update of the filter"
-# The filter is not part of this change: it is out of line and stays as it is.
+# The filter is stored out of line and does not change, so that it is not sent.
 server_query publisher "UPDATE filters SET note = 'seen'"
 same "update of another column"
 server_query publisher "UPDATE filters SET f = f | (SELECT lsbf_add(lsbf_new(capacity => 5000, near => 0.1), '[7,7,7]')) WHERE name = 'lsbf'"
@@ -66,7 +66,7 @@ server_query publisher "DELETE FROM filters WHERE name = 'empty'; UPDATE filters
 same "delete and null"
 
 for database in text binary; do
-  assert_eq "what arrived answers, $database" "$(server_query subscriber "SELECT string_agg(name, ' ' ORDER BY name)
+  assert_eq "replicated filters find their members, $database" "$(server_query subscriber "SELECT string_agg(name, ' ' ORDER BY name)
     FROM filters WHERE approx_member(f, '[-1,-2,-3]') AND approx_member(f, '[1,1,1]')" "$database")" "dsbf lsbf new"
   server_query subscriber "DROP SUBSCRIPTION from_publisher_$database" "$database" 2>/dev/null
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every kind and every type of vector, in workers and in one process: the same bytes, the same answers.
+# Every kind of filter and every vector type: workers and a single process give the same bytes and answers.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_worker_processes = 8" "max_parallel_workers = 4"
@@ -44,24 +44,24 @@ each l "lsbf_new(metric => 'jaccard', capacity => 20000, near => 0.2)"
 each ts "dsbf_new(metric => 'jaccard', capacity => 20000, near => 0.2)"
 each s "dsbf_new(alphabet => 'symbols', capacity => 20000, near => 0.05)"
 
-# A prototype that already has members, merged by every worker, counts once.
+# The members of a prototype are merged by every worker, and counted once.
 query "DROP TABLE f; CREATE TABLE f AS SELECT lsbf_agg(r, lsbf_new(capacity => 20000, near => 0.1)) AS f FROM vectors WHERE id <= 100"
 more="SELECT md5(lsbf_agg(r, (SELECT f FROM f))::bytea) FROM vectors WHERE id > 100"
 assert_eq "a prototype with members: same bytes" "$(query "$parallel; $more")" "$(query "$serial; $more")"
-assert_eq "it is the filter of all" "$(query "$parallel; $more")" \
+assert_eq "a prototype with members: the result is the filter of all rows" "$(query "$parallel; $more")" \
   "$(query "$serial; SELECT md5(lsbf_agg(r, lsbf_new(capacity => 20000, near => 0.1))::bytea) FROM vectors")"
 
 # Merging stored filters in workers.
 query "CREATE TABLE daily AS SELECT id % 50 AS day, lsbf_agg(r, ilbf_new(capacity => 20000, near => 0.1)) AS f FROM vectors GROUP BY 1; ANALYZE daily"
 merge="SELECT md5(lsbf_union_agg(f)::bytea) FROM daily"
-assert_match "workers merge" "$(query "$parallel; EXPLAIN (COSTS off) ${merge/md5(lsbf_union_agg(f)::bytea)/lsbf_union_agg(f)}")" "Partial Aggregate"
+assert_match "workers merge stored filters" "$(query "$parallel; EXPLAIN (COSTS off) ${merge/md5(lsbf_union_agg(f)::bytea)/lsbf_union_agg(f)}")" "Partial Aggregate"
 assert_eq "union in workers: same bytes" "$(query "$parallel; $merge")" "$(query "$serial; $merge")"
 
-# Every function may run in a worker, also where the whole query is sent to one.
+# Every function works in a worker, also if the whole query runs in one.
 setting=$( (($(query "SHOW server_version_num") >= 160000)) && echo debug_parallel_query || echo force_parallel_mode)
 forced="SET $setting = on"
 one="SELECT lsbf_kind(f), lsbf_members(f), lsbf_fpr(f) BETWEEN 0 AND 1, lsbf_fnr(f, 0.1) BETWEEN 0 AND 1, lsbf_overlap(f, f), approx_distance(f, '[1,1,1]') IS NOT NULL,
   (lsbf_info(f)).metric, f | f = f, lsbf_add(f, '[1,1,1]') = f, md5(f::text::lsbf::bytea::lsbf::bytea), lsbf_hash(f) FROM daily WHERE day = 1"
-assert_eq "in a worker: every function" "$(query "$forced; $one")" "$(query "$serial; $one")"
+assert_eq "in a worker: every function gives the same result" "$(query "$forced; $one")" "$(query "$serial; $one")"
 errors="SELECT approx_member(f, '[1,2]') FROM daily"
-assert_match "in a worker: an error keeps its code" "$(server_psql main -v VERBOSITY=verbose -c "$forced; $errors" 2>&1 || true)" "22000: expected 3 dimensions, not 2"
+assert_match "in a worker: an error keeps its SQLSTATE" "$(server_psql main -v VERBOSITY=verbose -c "$forced; $errors" 2>&1 || true)" "22000: expected 3 dimensions, not 2"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Text means the same in databases of every encoding: sets and strings are hashed by their characters, so that a filter
-# made in one database answers in another.
+# Text is hashed alike in databases of every encoding: sets and strings are hashed by their characters, so that a filter built in
+# one database can be queried in another.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main
@@ -16,17 +16,17 @@ for encoding in UTF8 LATIN1 LATIN9 WIN1252; do
 done
 query() { PGCLIENTENCODING=UTF8 server_query main "$2" "$1"; }
 
-wanted=$(query in_utf8 "$build")
+expected=$(query in_utf8 "$build")
 for encoding in LATIN1 LATIN9 WIN1252; do
-  assert_eq "$encoding: the same filters as UTF8" "$(query "in_${encoding,,}" "$build")" "$wanted"
+  assert_eq "$encoding: the same filters as UTF8" "$(query "in_${encoding,,}" "$build")" "$expected"
 done
 
-# Made here, asked there.
+# Built in one encoding, queried in another.
 filter=$(query in_latin1 "SELECT lsbf_agg(ARRAY[w, 'é'], dsbf_new(metric => 'jaccard', capacity => 10, near => 0.1)) FROM unnest(ARRAY[$words]) w")
-assert_eq "a filter from LATIN1 answers in UTF8" \
+assert_eq "a filter from LATIN1 finds its members in UTF8" \
   "$(query in_utf8 "SELECT bool_and(approx_member('$filter'::lsbf, ARRAY['é', w])) FROM unnest(ARRAY[$words]) w")" t
 
-# SQL_ASCII has no characters: what is UTF-8 is taken as such, the rest is refused.
+# SQL_ASCII has no characters: valid UTF-8 is read as such, other bytes are refused.
 server_run createdb main -E SQL_ASCII -T template0 --locale=C in_sql_ascii
 server_query main "CREATE EXTENSION pg_lsbf" in_sql_ascii
 assert_eq "SQL_ASCII: UTF-8 is read as UTF-8" "$(server_query main "SELECT approx_member('$filter'::lsbf, ARRAY['é', 'naïve'])" in_sql_ascii)" t
@@ -34,15 +34,15 @@ assert_eq "SQL_ASCII: UTF-8 is read as UTF-8" "$(server_query main "SELECT appro
 error() { PGCLIENTENCODING=${3:-UTF8} server_psql main -d "$1" -v VERBOSITY=verbose -c "$2" 2>&1 | head -1 || true; }
 assert_match "SQL_ASCII: other bytes are refused" \
   "$(error in_sql_ascii "SELECT approx_member('$filter'::lsbf, ARRAY[E'\\xe9'])" SQL_ASCII)" "22021: invalid byte sequence"
-assert_match "SQL_ASCII: in other arguments too" \
+assert_match "SQL_ASCII: other bytes are refused in other arguments, too" \
   "$(error in_sql_ascii "SELECT lsbf_new(metric => E'\\xe9', capacity => 1, near => 1)" SQL_ASCII)" "22021: invalid byte sequence"
 
-# Messages are in the database's encoding.
-assert_match "UTF8: an error repeats what was given" "$(error in_utf8 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "é"'
-assert_match "LATIN1: the same" "$(error in_latin1 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "é"'
-assert_match "WIN1252: the same" "$(error in_win1252 "SELECT lsbf_new(metric => '€', capacity => 1, near => 1)")" '22023: unknown metric "€"'
+# Messages are converted to the database's encoding.
+assert_match "UTF8: an error quotes the argument" "$(error in_utf8 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "é"'
+assert_match "LATIN1: an error quotes the argument" "$(error in_latin1 "SELECT lsbf_new(metric => 'é', capacity => 1, near => 1)")" '22023: unknown metric "é"'
+assert_match "WIN1252: an error quotes the argument" "$(error in_win1252 "SELECT lsbf_new(metric => '€', capacity => 1, near => 1)")" '22023: unknown metric "€"'
 
-# Names stay as they are: a name that looks like another one once it was converted, and back, must not be taken for it.
+# Names are not converted: a name must not be confused with one that it would become by conversion.
 for encoding in LATIN1 SQL_ASCII; do
   database=in_${encoding,,}
   client=UTF8
@@ -54,13 +54,13 @@ CREATE TABLE "é".t AS SELECT ARRAY[i, 2 * i]::real[] AS v, ARRAY[i, 3 * i]::rea
 CREATE TABLE "?".t AS SELECT ARRAY[i, 2 * i]::real[] AS v FROM generate_series(1, 20) i;
 CREATE TABLE "Ã©".t AS SELECT ARRAY[i, 2 * i]::real[] AS v FROM generate_series(1, 20) i;
 SQL
-  said() { PGCLIENTENCODING=$client server_psql main -d "$database" -At -v ON_ERROR_STOP=0 -c "SET client_min_messages = error" -c "$1" 2>&1; }
-  assert_eq "$encoding: the schema that was named" "$(said "SELECT max(capacity) FROM lsbf_design_for('\"é\".t', 'v', 0.1)")" 300
-  assert_eq "$encoding: the column that was named" "$(said "SELECT max(capacity) FROM lsbf_design_for('\"é\".t', 'vé \"x', 0.1)")" 300
-  assert_match "$encoding: names in messages" "$(said "SELECT FROM lsbf_design_for('\"é\".t', 'wé', 0.1)")" 'relation "é".t has no column "wé"'
+  output() { PGCLIENTENCODING=$client server_psql main -d "$database" -At -v ON_ERROR_STOP=0 -c "SET client_min_messages = error" -c "$1" 2>&1; }
+  assert_eq "$encoding: the named schema is read" "$(output "SELECT max(capacity) FROM lsbf_design_for('\"é\".t', 'v', 0.1)")" 300
+  assert_eq "$encoding: the named column is read" "$(output "SELECT max(capacity) FROM lsbf_design_for('\"é\".t', 'vé \"x', 0.1)")" 300
+  assert_match "$encoding: names are shown correctly in messages" "$(output "SELECT FROM lsbf_design_for('\"é\".t', 'wé', 0.1)")" 'relation "é".t has no column "wé"'
 done
-# SQL_ASCII knows no characters: bytes that are none go through.
+# In SQL_ASCII a name can have any bytes.
 PGCLIENTENCODING=SQL_ASCII server_psql main -d in_sql_ascii -c "SET client_min_messages = error" \
   -c "$(printf 'CREATE TABLE "t\xe9" AS SELECT ARRAY[i, 2 * i]::real[] AS "v\xe9" FROM generate_series(1, 40) i')"
-assert_eq "SQL_ASCII: any bytes" "$(PGCLIENTENCODING=SQL_ASCII server_psql main -d in_sql_ascii -At -c "SET client_min_messages = error" \
+assert_eq "SQL_ASCII: names with any bytes work" "$(PGCLIENTENCODING=SQL_ASCII server_psql main -d in_sql_ascii -At -c "SET client_min_messages = error" \
   -c "$(printf "SELECT max(capacity) FROM lsbf_design_for('t\xe9', 'v\xe9', 0.1)")")" 40

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Filters of few members are as small as these are, in memory and on disk, whatever capacity they were made for.
+# A filter with few members is small, in memory and on disk, whatever its capacity.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_parallel_workers_per_gather = 0" "jit = off"
@@ -15,8 +15,8 @@ CREATE TABLE vectors AS
 VACUUM ANALYZE vectors;
 SQL
 
-# Wide as the dense filter is: some megabytes.
-assert_eq "three members of a million take less than 4 kB" "$(server_query main "
+# In dense form these filters have several megabytes.
+assert_eq "three members in a filter for a million take less than 4 kB" "$(server_query main "
   SELECT bool_and(pg_column_size(f) < 4096) FROM prototypes,
   LATERAL (SELECT lsbf_agg(v, p) AS f FROM vectors WHERE id < 3) s")" t
 
@@ -30,21 +30,21 @@ CREATE TABLE hashed_$name AS SELECT g, lsbf_agg(v, :'p') AS f FROM vectors GROUP
 SELECT peak() - :before;
 SQL
   )
-  assert_at_most "$name: 100,000 groups, hashed within 1 MB of work_mem (grew by $kb kB)" "$kb" 20000
+  assert_at_most "$name: 100,000 groups are hashed within 1 MB of work_mem (grew by $kb kB)" "$kb" 20000
 done
 plan=$(server_psql main -At -c "SET work_mem = '1MB'" -c "SET enable_sort = off" -c "EXPLAIN (ANALYZE, COSTS off, TIMING off)
   SELECT lsbf_kind(lsbf_agg(v, dsbf_new(dims => 256, capacity => 1000000, near => 0.02))) FROM vectors GROUP BY g")
-assert_match "the plan hashes, in batches" "${plan//$'\n'/ }" "HashAggregate.*Batches: [0-9][0-9]"
+assert_match "the plan uses a hash aggregate with batches" "${plan//$'\n'/ }" "HashAggregate.*Batches: [0-9][0-9]"
 
-assert_eq "every row is found in the filter of its group, on disk they take less than 2 kB each" "$(server_query main "
+assert_eq "every row is found in the filter of its group, and a filter takes less than 2 kB on disk" "$(server_query main "
   SELECT count(DISTINCT g), bool_and(approx_member(f, v)), pg_total_relation_size('hashed_any') < 200000000
   FROM hashed_any JOIN vectors USING (g)")" "100000|t|t"
 
-assert_eq "merged, the groups are the filter of all rows, which is no list" "$(server_query main "
+assert_eq "the union of all groups is the filter of all rows, which is not a list" "$(server_query main "
   SELECT lsbf_union_agg(f) = (SELECT lsbf_agg(v, p) FROM vectors, prototypes WHERE name = 'any'),
          pg_column_size(lsbf_union_agg(f)) > 1000000 FROM hashed_any")" "t|t"
 
-# A state that grows row by row frees what it was before.
+# An aggregate state that is replaced by a larger one is freed.
 kb=$(server_psql main -At <<'SQL'
 SELECT p FROM prototypes WHERE name = 'any' \gset
 SELECT lsbf_kind(lsbf_agg(v, :'p')) FROM vectors WHERE id < 100 \g /dev/null
@@ -53,4 +53,4 @@ SELECT count(*) FROM (SELECT lsbf_agg(v, :'p') FROM vectors WHERE id < 300000 AN
 SELECT peak() - :before;
 SQL
 )
-assert_at_most "100 groups of 100 members each, as lists (grew by $kb kB)" "$kb" 12000
+assert_at_most "100 groups of 100 members each, as lists, do not leak (grew by $kb kB)" "$kb" 12000

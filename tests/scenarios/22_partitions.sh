@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Partitions of one server: aggregated one by one, appended in parallel, sent to a worker as a whole. However the work is
-# divided, the filter has the same bytes and gives the same answers.
+# Partitions on one server: aggregated one by one, appended in parallel, or all in one worker. However the work is divided,
+# the filter has the same bytes and gives the same answers.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_worker_processes = 8" "max_parallel_workers = 4"
@@ -33,15 +33,15 @@ plan_has "partitions are aggregated one by one" "$partitionwise" "SELECT $agg FR
 plan_has "groups of a partition are complete" "$partitionwise" "SELECT part, $agg FROM vectors GROUP BY part" "Append.*(Hash|Group)Aggregate.*(Hash|Group)Aggregate.*(Hash|Group)Aggregate"
 plan_has "partitions are appended in parallel" "$parallel" "SELECT $agg FROM vectors" "Finalize Aggregate.*Gather.*Partial Aggregate.*Parallel Append"
 plan_has "both at once" "$both" "SELECT $agg FROM vectors" "Finalize Aggregate.*Gather.*Parallel Append.*Partial Aggregate"
-plan_has "a worker gets all of it" "$forced" "SELECT $agg FROM vectors" "Gather.*(Single Copy: true|Partial)"
+plan_has "one worker runs the whole plan" "$forced" "SELECT $agg FROM vectors" "Gather.*(Single Copy: true|Partial)"
 
 # same NAME QUERY
 same() {
-  local mode wanted
-  wanted=$(query "$serial; $2")
-  assert_match "$1: something comes out" "$wanted" "[0-9a-f]+"
+  local mode expected
+  expected=$(query "$serial; $2")
+  assert_match "$1: there is a result" "$expected" "[0-9a-f]+"
   for mode in partitionwise parallel both forced; do
-    assert_eq "$1, $mode: the same" "$(query "${!mode}; $2")" "$wanted"
+    assert_eq "$1, $mode: the same result" "$(query "${!mode}; $2")" "$expected"
   done
 }
 for prototype in "b, dsbf_new(dims => 256, capacity => 30000, near => 0.02)" "b, lsbf_new(metric => 'hamming', match => 'any', dims => 256, capacity => 30000, near => 0.02)" \

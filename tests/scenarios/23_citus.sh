@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Citus: a coordinator and two workers. Filters are built by the workers, merged by the coordinator, and sent to the workers.
-# Runs where the server has Citus; elsewhere it says that it was skipped.
+# Skipped if the server does not have Citus.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 . "$(dirname "$0")/../../scripts/lib/fdw.sh"
 needs citus
@@ -14,7 +14,7 @@ for node in worker1 worker2; do
   server_query coordinator "SELECT citus_add_node('$(server_dir "$node")', 5432)" >/dev/null
 done
 server_psql coordinator >/dev/null <<'SQL'
--- Citus creates it on the workers, too.
+-- Citus creates it on the workers as well.
 CREATE EXTENSION pg_lsbf;
 CREATE TABLE songs (id integer, fp bit(256), v real[]);
 SELECT create_distributed_table('songs', 'id', shard_count => 8);
@@ -36,7 +36,7 @@ query() { server_query coordinator "$1"; }
 explain() { query "EXPLAIN (VERBOSE, COSTS off) $1" | without_filters; }
 
 assert_eq "the extension is on the workers" "$(server_query worker1 "SELECT count(*) FROM pg_extension WHERE extname = 'pg_lsbf'")" 1
-assert_eq "both workers hold rows" "$(query "SELECT count(DISTINCT nodename) FROM citus_shards WHERE table_name = 'songs'::regclass")" 2
+assert_eq "both workers have rows" "$(query "SELECT count(DISTINCT nodename) FROM citus_shards WHERE table_name = 'songs'::regclass")" 2
 
 for call in "lsbf_agg(fp, dsbf_new(dims => 256, capacity => 20000, near => 0.02))" "lsbf_agg(v, lsbf_new(capacity => 20000, near => 0.1))" \
   "lsbf_agg(v, ilbf_new(dims => 3, capacity => 20000, near => 0.1))"; do
@@ -56,21 +56,21 @@ assert_match "lsbf_union_agg: each shard merges" "$(explain "SELECT lsbf_union_a
 assert_eq "lsbf_union_agg: the same bytes" "$(query "SELECT md5(f::bytea) FROM (SELECT lsbf_union_agg(f) AS f FROM daily) s")" \
   "$(query "SELECT md5(lsbf_agg(fp, dsbf_new(dims => 256, capacity => 20000, near => 0.02))::bytea) FROM plain")"
 
-# Asking: the filter goes to the workers.
+# Queries: the filter is sent to the workers.
 passed=$(query "SELECT count(*) FROM plain WHERE approx_member((SELECT f FROM filters), fp)")
 assert_at_most "few rows pass ($passed of 20,000)" "$passed" 1000
-ask="SELECT count(*) FROM songs WHERE approx_member((SELECT f FROM filters), fp)"
-assert_match "sub-select: the workers ask" "$(explain "$ask")" "Filter: approx_member\("
-assert_eq "sub-select: the answer" "$(query "$ask")" "$passed"
+probe="SELECT count(*) FROM songs WHERE approx_member((SELECT f FROM filters), fp)"
+assert_match "sub-select: the workers query the filter" "$(explain "$probe")" "Filter: approx_member\("
+assert_eq "sub-select: the answer" "$(query "$probe")" "$passed"
 assert_eq "CTE: the answer" "$(query "WITH mine AS MATERIALIZED (SELECT lsbf_agg(fp, dsbf_new(dims => 256, capacity => 20000, near => 0.02)) AS f FROM songs WHERE id % 100 = 0)
   SELECT count(*) FROM songs WHERE approx_member((SELECT f FROM mine), fp)")" "$passed"
 assert_eq "constant: the answer" "$(query "SELECT format('SELECT count(*) FROM songs WHERE approx_member(%L, fp)', f) FROM filters" | server_psql coordinator -At)" "$passed"
 query "CREATE FUNCTION filter() RETURNS lsbf STABLE LANGUAGE sql AS 'SELECT f FROM filters'"
-assert_eq "parameter: the answer" "$(query "PREPARE ask(lsbf) AS SELECT count(*) FROM songs WHERE approx_member(\$1, fp); EXECUTE ask(filter())")" "$passed"
+assert_eq "parameter: the answer" "$(query "PREPARE passing(lsbf) AS SELECT count(*) FROM songs WHERE approx_member(\$1, fp); EXECUTE passing(filter())")" "$passed"
 query "CREATE TABLE shared (f lsbf); SELECT create_reference_table('shared'); INSERT INTO shared SELECT f FROM filters" >/dev/null
 assert_eq "reference table: the answer" "$(query "SELECT count(*) FROM songs, shared WHERE approx_member(f, fp)")" "$passed"
 
-# pgvector's type, where the server has it.
+# pgvector's type, if the server has it.
 if [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/vector.control ]]; then
   server_psql coordinator >/dev/null <<'SQL'
 CREATE EXTENSION vector;
@@ -88,8 +88,8 @@ SQL
     "$(query "SELECT count(*) FROM plain WHERE id > 0 AND approx_member((SELECT f FROM near), v)")"
 fi
 
-# Citus looks the transition function up anew for every row: that must cost little beside the same aggregate without Citus,
-# and beside what Citus takes for counting these rows. The quickest of five counts, as other processes disturb.
+# Citus looks up the transition function again for every row. That must cost little, compared with the same aggregate without
+# Citus plus the time Citus takes to count the rows. The fastest of five runs is used, because other processes interfere.
 ms() {
   query "$(printf "EXPLAIN (ANALYZE, TIMING off, COSTS off) $1;%.0s" 1 2 3 4 5)" | sed -n 's/^Execution Time: \(.*\) ms/\1/p' | sort -n | head -1
 }
@@ -97,5 +97,5 @@ build="lsbf_agg(fp, dsbf_new(dims => 256, capacity => 20000, near => 0.02))"
 whole=$(ms "SELECT $build FROM plain")
 count=$(ms "SELECT count(*) FROM songs")
 shards=$(ms "SELECT $build FROM songs")
-assert_at_most "20,000 rows of 8 shards: $shards ms, without Citus $whole ms, counting them $count ms" "$shards" \
+assert_at_most "20,000 rows of 8 shards take $shards ms, without Citus $whole ms, counting them $count ms" "$shards" \
   "$(awk -v whole="$whole" -v count="$count" 'BEGIN { print 5 * (whole + count) }')"

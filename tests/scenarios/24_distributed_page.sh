@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The recipes of docs/distributed.md, on three servers: blocks ```sql node are run on both nodes, ```sql hub on the hub, and what
-# psql prints is compared with the block behind. Of plans only the remote SQL is: the rest differs between servers.
-#   ACCEPT=1 writes what psql prints into the page
+# The recipes of docs/distributed.md, on three servers: blocks ```sql node are run on both nodes, ```sql hub on the hub, and
+# the output is compared with the block that follows. Of plans only the remote SQL is compared: the rest differs between
+# versions.
+#   ACCEPT=1 writes the output into the page
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 . "$(dirname "$0")/../../scripts/lib/fdw.sh"
 needs postgres_fdw
@@ -20,7 +21,7 @@ server_query south "CREATE TABLE songs AS SELECT 'south'::text AS node, id, vect
 server_query hub "CREATE TABLE uploads AS SELECT id, CASE WHEN id % 10 = 0 THEN ARRAY(SELECT (x + 0.1)::real FROM unnest(vector(id * 29)) x)
   ELSE vector(10000 + id) END AS v FROM generate_series(1, 200) id; ANALYZE uploads" music
 
-# Blocks in order: N.sql, what the page shows in N.shown, and where to run it in N.where.
+# Blocks in order: the SQL in N.sql, the output shown on the page in N.shown, and where to run it in N.where.
 dir=$WORK/blocks
 mkdir "$dir"
 awk -v dir="$dir" '
@@ -35,7 +36,7 @@ awk -v dir="$dir" '
   /[^ ]/ { behind = 0 }' "$page"
 sed -i "s#host '\([a-z]*\)\.example'#host '$WORK/\1'#" "$dir"/*.sql
 
-# run SERVER WHERE: all blocks for WHERE in one session; what block N prints is added to N.got
+# run SERVER WHERE: runs all blocks for WHERE in one session; the output of block N is appended to N.got
 run() {
   local number
   for ((number = 1; number <= blocks; number++)); do
@@ -45,7 +46,7 @@ run() {
     awk -v dir="$dir" '/^block [0-9]+$/ { file = dir "/" $2 ".got"; printf "" >> file; next } { print >> file }'
 }
 
-# plain FILE: of a plan the remote SQL
+# plain FILE: its contents; of a plan only the remote SQL
 plain() { if grep -q 'Remote SQL' "$1"; then grep -o 'Remote SQL.*' "$1"; else cat "$1"; fi; }
 
 blocks=$(find "$dir" -name '*.where' | wc -l)

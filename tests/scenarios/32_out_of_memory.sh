@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A backend that gets no more memory (ulimit -v, set for it while it runs) says so with 53200, whatever it was doing; no
-# other session is disturbed, and every member is found.
+# A backend that runs out of memory (its address space is limited while it runs) reports 53200, whatever it is doing; no other
+# session is affected, and every member is found.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 . "$(dirname "$0")/../../scripts/lib/faults.sh"
 
@@ -21,7 +21,7 @@ CREATE TABLE sets AS
   SELECT array_agg(id)::text AS t, lsbf_new(metric => 'jaccard', match => 'any', near => 0.2, capacity => 1000) AS f FROM generate_series(1, 300000) AS id;
 \i scripts/lib/peak.sql
 CREATE TABLE nothing (line text);
--- Lets this backend have so many kB more than it has now. The server's own user may lower its limits.
+-- Limits the address space of this backend to `more` kB above its current size. The server's user may lower its own limits.
 CREATE FUNCTION limit_memory(more bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('COPY nothing FROM PROGRAM %L', format('prlimit --pid %s --as=%s', pg_backend_pid(),
@@ -29,25 +29,25 @@ BEGIN
 END $$;
 SQL
 
-# A session that stays connected all the time.
+# A session that stays connected throughout.
 started=$(server_query main "SELECT pg_postmaster_start_time()")
 session_start main bystander "SELECT pg_sleep(600)"
 bystander=$(session_busy main bystander)
 
-# runs_out NAME SQL KB...: with too little memory of each amount there is an error; with enough there is none
+# runs_out NAME SQL KB...: an error if only KB more memory is available, no error if there is enough
 runs_out() {
-  local name=$1 sql=$2 kb said first
+  local name=$1 sql=$2 kb output first
   shift 2
   for kb in "$@" 400000; do
-    said=$(server_psql main -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<SQL || true
+    output=$(server_psql main -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<SQL || true
 SELECT approx_member(dsbf_new(capacity => 10, near => 0.1), B'01') \g /dev/null
 SELECT limit_memory($kb) \g /dev/null
 $sql \g /dev/null
 SQL
     )
-    first=$(grep -v NOTICE <<<"$said" | head -1)
+    first=$(grep -v NOTICE <<<"$output" | head -1)
     if ((kb == 400000)); then
-      assert_eq "$name, enough memory: no error" "$(grep ERROR <<<"$said" || true)" ""
+      assert_eq "$name, enough memory: no error" "$(grep ERROR <<<"$output" || true)" ""
     else
       assert_match "$name, $kb kB more: an error" "$first" "^(ERROR|FATAL): +53200: out of memory"
     fi
@@ -64,12 +64,12 @@ runs_out "random projections" "SELECT approx_member(lsbf_new(dims => 16000, tabl
 runs_out "choosing parameters" "SELECT lsbf_new(metric => 'l2', dims => 32, match => 'any', near => 0.5, capacity => 1000)" 1000 8000
 runs_out "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', near => 20)" 1000 8000 16000
 runs_out "lsbf_shingles" "SELECT lsbf_shingles(string_agg(md5(id::text), ' ')) FROM vectors" 1000 8000 16000
-# Read into memory that nobody checked before: the session ends.
+# The text is parsed into memory whose allocation cannot fail: the session ends with FATAL.
 runs_out "a set of 300,000 elements as text" "SELECT lsbf_kind(lsbf_add(f, t)) FROM sets" 1000 4000 6000
 runs_out "lsbf_seen" "SELECT count(*) FROM (SELECT lsbf_seen(v, $large) OVER (ORDER BY id) AS seen FROM vectors) s WHERE seen" 1000 8000
 runs_out "text form" "SELECT length(f::text) FROM filters" 1000 32000
 
-# takes NAME SQL: how much more memory a backend has at its peak, as a multiple of the filter; without shared buffers
+# takes NAME SQL: growth of a backend's peak memory, without shared buffers, as a multiple of the filter's size
 takes() {
   local times
   times=$(server_psql main -At <<SQL
@@ -79,15 +79,15 @@ $2;
 SELECT round((peak() - :before) * 1024.0 / pg_column_size(f), 1) FROM filters;
 SQL
   )
-  assert_at_most "$1 takes ${times##*$'\n'} times the filter, 6 is the limit that is told" "${times##*$'\n'}" 6
+  assert_at_most "$1 takes ${times##*$'\n'} times the size of the filter, within the documented limit of 6" "${times##*$'\n'}" 6
 }
 takes "lsbf_union_agg" "SELECT lsbf_kind(lsbf_union_agg(f)) FROM (SELECT f FROM filters UNION ALL SELECT f FROM filters) s"
 takes "dumping" "COPY filters TO '$(server_dir main)/filters.copy'"
 takes "restoring" "CREATE TEMP TABLE restored (f lsbf); COPY restored FROM '$(server_dir main)/filters.copy'"
 
-assert_eq "no other session was disturbed" "$(server_query main "SELECT pg_postmaster_start_time(), pid FROM pg_stat_activity WHERE application_name = 'bystander'")" \
+assert_eq "no other session was affected" "$(server_query main "SELECT pg_postmaster_start_time(), pid FROM pg_stat_activity WHERE application_name = 'bystander'")" \
   "$started|$bystander"
-assert_eq "no process was ended by a signal" "$(grep 'terminated by signal' "$(server_dir main)/log" || true)" ""
+assert_eq "no process was terminated by a signal" "$(grep 'terminated by signal' "$(server_dir main)/log" || true)" ""
 assert_eq "every member is found" "$(server_query main "SELECT count(*) FROM vectors, filters WHERE approx_member(f, v)")" 20000
 server_query main "SELECT pg_terminate_backend($bystander)" >/dev/null
 wait "$SESSION" || true

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A streaming standby answers as its primary does, byte for byte, while it replays and after it was promoted.
+# A streaming standby has the same bytes and gives the same answers as its primary, during replay and after promotion.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 . "$(dirname "$0")/../../scripts/lib/faults.sh"
 
@@ -31,7 +31,7 @@ answers="SELECT string_agg(name || ' ' || n || ' ' || ids, ';' ORDER BY name) FR
   WHERE CASE name WHEN 'ilbf' THEN approx_member(f, ARRAY[id % 101, id % 103, id % 107]) ELSE approx_member(f, v) END GROUP BY name) s"
 missing="SELECT count(*) FROM vectors, filters WHERE id <= UPTO AND name <> 'ilbf' AND NOT approx_member(f, v)"
 
-# same NAME UPTO: waits until all was replayed; then bytes and answers are the primary's, and the members are found
+# same NAME UPTO: waits for replay; then bytes and answers are the primary's, and members with an id up to UPTO are found
 same() {
   local i lsn
   lsn=$(server_query primary "SELECT pg_current_wal_lsn()")
@@ -44,7 +44,7 @@ same() {
   assert_eq "$1: every member is found" "$(server_query standby "${missing/UPTO/$2}")" 0
 }
 
-assert_eq "the standby only reads" "$(server_query standby "SELECT pg_is_in_recovery()")" t
+assert_eq "the standby is in recovery" "$(server_query standby "SELECT pg_is_in_recovery()")" t
 same "base backup" 2000
 server_query primary "UPDATE filters SET f = (SELECT lsbf_agg(v, f) FROM vectors WHERE id BETWEEN 2001 AND 3000) WHERE name <> 'ilbf'"
 same "replayed update" 3000
@@ -54,11 +54,11 @@ same "replayed rollback and VACUUM FULL" 3000
 assert_eq "a standby builds and merges" "$(server_query standby "SELECT md5((lsbf_agg(v, f) | f)::bytea) FROM vectors, filters WHERE name = 'dsbf' AND id <= 3000 GROUP BY f")" \
   "$(server_query primary "SELECT md5(f::bytea) FROM filters WHERE name = 'dsbf'")"
 
-# The primary is lost; what it had committed, the standby has.
+# The primary is lost; the standby has everything that was committed.
 before=$(server_query primary "$digest")
 server_kill primary
 rm "$(server_dir primary)/data/postmaster.pid"
 as_server_user "$PGBIN/pg_ctl" promote -w -s -D "$(server_dir standby)/data"
 assert_eq "promoted: the same bytes as the lost primary" "$(server_query standby "$digest")" "$before"
 server_query standby "UPDATE filters SET f = lsbf_add(f, v) FROM vectors WHERE id = 3001 AND name <> 'ilbf'"
-assert_eq "promoted: it takes members, and finds old and new ones" "$(server_query standby "${missing/UPTO/3001}")" 0
+assert_eq "promoted: members can be added, and old and new ones are found" "$(server_query standby "${missing/UPTO/3001}")" 0

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# ALTER EXTENSION UPDATE: whatever version an installation comes from, it ends with the objects of a fresh one, and stored
-# filters answer as before. Tried for every upgrade script there is, and for a made-up version 0.0.0 that lacks a function,
-# on which SQL tests run as well.
+# ALTER EXTENSION UPDATE: from every older version an installation gets the objects of a new one, and stored filters give the same
+# answers. Tested with every upgrade script, and with an artificial version 0.0.0 that lacks a function; SQL tests also run on the
+# latter.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 version=$(extension_version)
 directory=$("$TREE_PG_CONFIG" --sharedir)/extension
-# Other tests use this tree, too.
+# Other tests use this tree as well.
 forget() { rm -f "$directory"/pg_lsbf{,_vector}--0.0.0*.sql; }
 on_exit forget
 
-# lacks NAME REGEX: version 0.0.0 is this one without the statements that match, the upgrade script has these
+# lacks NAME REGEX: makes version 0.0.0, which is this one without the statements that match, and an upgrade script with these
 lacks() {
   local part
   for part in 0 1; do
-    awk -v RS='' -v regex="$2" -v wanted="$part" 'BEGIN { ORS = "\n\n" }
+    awk -v RS='' -v regex="$2" -v selected="$part" 'BEGIN { ORS = "\n\n" }
       { n = split($0, lines, "\n"); statement = ""
         for (i = 1; i <= n; i++) {
           statement = statement lines[i] "\n"
           if (lines[i] !~ /;$/ && i < n) continue
-          if ((statement ~ regex) == wanted) printf "%s", statement
+          if ((statement ~ regex) == selected) printf "%s", statement
           statement = ""
         } }' "$directory/$1--$version.sql" >"$WORK/$1.$part"
   done
@@ -30,7 +30,7 @@ lacks pg_lsbf "FUNCTION lsbf_overlap"
 assert_eq "version 0.0.0 of pg_lsbf lacks a function and its comment" "$(grep -c . "$directory/pg_lsbf--0.0.0--$version.sql"):$(grep -c lsbf_overlap "$directory/pg_lsbf--0.0.0.sql" || true)" "3:0"
 
 server_start main
-# What an extension consists of, with all that can be said about it but names of its own numbers.
+# A digest of the objects of an extension with their definitions and comments, without OIDs.
 objects="SELECT md5(string_agg(line, E'\n' ORDER BY line)) FROM (
   SELECT pg_describe_object(d.classid, d.objid, 0) || coalesce(obj_description(d.objid, d.classid::regclass::text), '') ||
     coalesce((SELECT CASE WHEN prokind = 'a' THEN (SELECT row(aggtransfn::regprocedure, aggcombinefn::regprocedure, aggtranstype::regtype, agginitval)::text FROM pg_aggregate WHERE aggfnoid = p.oid)
@@ -42,8 +42,8 @@ objects() { server_query main "${objects/NAME/$1}" "$2"; }
 # updated NAME SOURCE DATABASE
 updated() {
   server_query main "ALTER EXTENSION $1 UPDATE" "$3"
-  assert_eq "$1 $2, updated: the version of a fresh one" "$(server_query main "SELECT extversion FROM pg_extension WHERE extname = '$1'" "$3")" "$version"
-  assert_eq "$1 $2, updated: the objects of a fresh one" "$(objects "$1" "$3")" "$(objects "$1" fresh)"
+  assert_eq "$1 $2, updated: the version of a new installation" "$(server_query main "SELECT extversion FROM pg_extension WHERE extname = '$1'" "$3")" "$version"
+  assert_eq "$1 $2, updated: the objects of a new installation" "$(objects "$1" "$3")" "$(objects "$1" fresh)"
 }
 
 has_vector=$(server_query main "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")
@@ -55,10 +55,10 @@ if ((has_vector)); then
 fi
 
 sources=$(server_query main "SELECT source FROM pg_extension_update_paths('pg_lsbf') WHERE target = '$version' AND path IS NOT NULL")
-assert_match "there is something to update from" "$sources" "0\.0\.0"
+assert_match "there is a version to update from" "$sources" "0\.0\.0"
 for source in $sources; do
   database=from_${source//./_}
-  # A version whose own script is not there cannot be created.
+  # A version without an installation script cannot be created.
   [[ -f $directory/pg_lsbf--$source.sql ]] || continue
   server_run createdb main "$database"
   server_query main "CREATE EXTENSION pg_lsbf VERSION '$source'" "$database"
@@ -78,10 +78,10 @@ SQL
   assert_eq "$source, updated: stored filters have the same bytes and find every member" \
     "$(server_query main "SELECT md5(f::bytea), n FROM filters, found" "$database")" "$before|2000"
 done
-assert_eq "0.0.0, updated: the new function answers" "$(server_query main "SELECT lsbf_overlap(f, f) FROM filters" from_0_0_0)" 1
+assert_eq "0.0.0, updated: the new function works" "$(server_query main "SELECT lsbf_overlap(f, f) FROM filters" from_0_0_0)" 1
 
-if said=$(FROM_VERSION=0.0.0 "$ROOT/scripts/sql-tests.sh" extension io member union 2>&1); then
+if output=$(FROM_VERSION=0.0.0 "$ROOT/scripts/sql-tests.sh" extension io member union 2>&1); then
   pass "SQL tests pass on an updated installation"
 else
-  fail "SQL tests pass on an updated installation" "$said"
+  fail "SQL tests pass on an updated installation" "$output"
 fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# pgbench, 50 connections that add to, merge and ask the same stored filters: no error, no memory that grows, and at the end
-# every vector that a committed transaction added is found.
-#   LOAD_SECONDS=10     how long; make test-faults takes 600
-#   LOAD_CLIENTS=50
+# pgbench: 50 connections add to, merge and query the same stored filters. There is no error, memory does not grow, and at the
+# end every vector that a committed transaction added is found.
+#   LOAD_SECONDS=10     duration; make test-faults uses 600
+#   LOAD_CLIENTS=50     number of connections
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 seconds=${LOAD_SECONDS:-10}
@@ -23,13 +23,13 @@ CREATE FUNCTION prototype(slot int) RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$
     WHEN 2 THEN lsbf_new(match => 'any', dims => 16, capacity => 5000, near => 5)
     ELSE ilbf_new(dims => 16, capacity => 500, near => 1) END
 $$;
--- With so many members that none is a list, which would grow.
+-- With enough members that no filter is stored as a list, which would grow.
 CREATE TABLE filters AS
   SELECT slot, (SELECT lsbf_agg(v, prototype(slot)) FROM vectors WHERE id <= 2000) AS f FROM generate_series(0, 7) AS slot;
 ALTER TABLE filters ADD PRIMARY KEY (slot);
 CREATE TABLE merged AS SELECT slot / 2 AS slot, f FROM filters WHERE slot % 2 = 0;
 ALTER TABLE merged ADD PRIMARY KEY (slot);
--- What was added, written in the transaction that added it.
+-- The rows that were added, recorded by the transaction that added them.
 CREATE TABLE added (slot integer, id integer, PRIMARY KEY (slot, id));
 INSERT INTO added SELECT slot, id FROM filters, vectors WHERE id <= 2000;
 CREATE TABLE merged_added (slot integer, id integer, PRIMARY KEY (slot, id));
@@ -44,7 +44,7 @@ UPDATE filters SET f = lsbf_add(f, v) FROM vectors WHERE slot = :slot AND id = :
 INSERT INTO added VALUES (:slot, :id) ON CONFLICT DO NOTHING;
 COMMIT;
 SQL
-# The list is read before the filters are: what is on it is in them.
+# Recorded rows are read before the filters, so that the filters have all of them.
 cat >"$WORK/merge.sql" <<'SQL'
 \set slot random(0, 3)
 BEGIN;
@@ -53,8 +53,8 @@ INSERT INTO merged_added SELECT DISTINCT :slot, id FROM added WHERE slot / 2 = :
 UPDATE merged SET f = f | (SELECT lsbf_union_agg(f) FROM filters WHERE slot / 2 = :slot) WHERE slot = :slot;
 COMMIT;
 SQL
-# A member that is not found is a division by zero.
-cat >"$WORK/ask.sql" <<'SQL'
+# A member that is not found raises a division by zero.
+cat >"$WORK/query.sql" <<'SQL'
 \set slot random(0, 7)
 \set id random(1, 4900)
 SELECT 1 / (count(*) = 0)::integer FROM filters JOIN added USING (slot) JOIN vectors USING (id)
@@ -65,7 +65,7 @@ cat >"$WORK/build.sql" <<'SQL'
 SELECT lsbf_members(lsbf_agg(v, lsbf_new(dims => 16, capacity => 100, near => 1))) FROM vectors WHERE id BETWEEN :id AND :id + 100;
 SQL
 
-# anonymous: kB that belong to the backends alone, together, and their number
+# anonymous: total private memory of the backends in kB, and their number
 anonymous() {
   local pid
   for pid in $pids; do
@@ -73,7 +73,7 @@ anonymous() {
   done | awk '{ kb += $1 } END { print kb + 0, NR }'
 }
 
-server_run pgbench main -n -c "$clients" -j 2 -T "$seconds" -f "$WORK/add.sql@10" -f "$WORK/merge.sql@1" -f "$WORK/ask.sql@8" -f "$WORK/build.sql@1" \
+server_run pgbench main -n -c "$clients" -j 2 -T "$seconds" -f "$WORK/add.sql@10" -f "$WORK/merge.sql@1" -f "$WORK/query.sql@8" -f "$WORK/build.sql@1" \
   postgres >"$WORK/pgbench" 2>&1 &
 pgbench=$!
 # The first third fills caches.
@@ -89,17 +89,17 @@ done
 status=0
 wait "$pgbench" || status=$?
 assert_eq "pgbench ended without an error" "$status:$(grep -i "error\|abort" "$WORK/pgbench" || true)" "0:"
-# PostgreSQL cancels an autovacuum that stands in the way of a statement, and logs that as an error.
+# PostgreSQL cancels an autovacuum that blocks a statement, and logs that as an error.
 assert_eq "the server's log has no error" "$(grep "ERROR\|FATAL\|PANIC\|terminated by" "$(server_dir main)/log" | grep -v "canceling autovacuum task" | head -5)" ""
-assert_eq "all connections took part" "$connections" "$clients"
-assert_at_most "their memory was read again, later" 1 "$late"
+assert_eq "all connections were active" "$connections" "$clients"
+assert_at_most "their memory was read again later" 1 "$late"
 done=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' "$WORK/pgbench")
 assert_at_most "memory stays flat: $early kB of $connections backends early, $late kB late, $done transactions" "$late" "$((early + early / 10 + 100 * connections))"
 
 missed() { server_query main "SELECT count(*) FILTER (WHERE NOT approx_member(f, v)), count(*) > 100 FROM $1 JOIN $2 USING (slot) JOIN vectors USING (id)"; }
-told=$(server_query main "SELECT (SELECT count(*) FROM added) || ' adds and ' || (SELECT count(*) FROM merged_added) || ' merged ones'")
-assert_eq "every vector that was added is found ($told)" "$(missed filters added)" "0|t"
-assert_eq "and in merged filters, too" "$(missed merged merged_added)" "0|t"
-# Model: filters of the same members are the same, whoever added them and in which order.
-assert_eq "each filter has the bytes of one that was built at once" "$(server_query main "SELECT count(*) FROM filters
+counts=$(server_query main "SELECT (SELECT count(*) FROM added) || ' adds and ' || (SELECT count(*) FROM merged_added) || ' merged ones'")
+assert_eq "every vector that was added is found ($counts)" "$(missed filters added)" "0|t"
+assert_eq "every vector that was added is found in merged filters, too" "$(missed merged merged_added)" "0|t"
+# Filters with the same members are equal, whatever the order in which these were added.
+assert_eq "each filter has the same bytes as one built by a single aggregate" "$(server_query main "SELECT count(*) FROM filters
   WHERE f <> (SELECT lsbf_agg(v, prototype(filters.slot)) FROM added JOIN vectors USING (id) WHERE added.slot = filters.slot)")" 0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Values with bytes changed, given as text, as bytea and through COPY BINARY: refused with a reason, or usable in every way.
-#   COUNT=...   how many values; tests/faults/mutations.sh gives many
+# Values with changed bytes, read as text, as bytea and by COPY BINARY: refused with a reason, or usable in every way.
+#   COUNT=...   number of values; tests/faults/mutations.sh uses more
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 COUNT=${COUNT:-6000}
 server_start main "jit = off" "max_parallel_workers_per_gather = 0"
 
-# Filters of every kind with members, and what is added to them later; then empty ones.
+# The golden files, which are filters of every kind with members; then empty filters.
 server_psql main -c "CREATE EXTENSION pg_lsbf; CREATE TABLE golden (id serial, name text, value text)"
 for file in crates/lsbf/tests/golden/*.txt; do
   printf '%s\t%s\n' "$(basename "$file" .txt)" "$(tr -d '\n' <"$file")"
@@ -18,7 +18,7 @@ INSERT INTO golden (name, value) VALUES
   ('empty lsbf', lsbf_new(capacity => 100, near => 1)),
   ('empty ilbf', ilbf_new(dims => 24, capacity => 100, near => 1)),
   ('empty any', lsbf_new(match => 'any', metric => 'jaccard', capacity => 100, near => 0.1));
--- The golden files of these kinds become lists; here are so many members that they stay words.
+-- The golden files of these kinds become lists when they are read; these filters have enough members to stay words.
 INSERT INTO golden (name, value)
   SELECT 'words ' || lsbf_kind(p), lsbf_agg(('x' || md5(id::text))::bit(24), p) FROM generate_series(1, 40) AS id, (VALUES
     (dsbf_new(dims => 24, capacity => 20, near => 0.05, far => 0.4)), (lsbf_new(metric => 'hamming', dims => 24, capacity => 20, near => 0.05))) AS t(p) GROUP BY p;
@@ -27,13 +27,13 @@ CREATE TABLE used (way text, name text);
 CREATE TABLE defects (way text, name text, n int, what text, value bytea);
 CREATE TABLE received (f lsbf);
 
--- A number below `below`, from a seed.
+-- A pseudorandom number less than `below`.
 CREATE FUNCTION draw(n bigint, salt bigint, below int) RETURNS int IMMUTABLE LANGUAGE sql AS
   $$ SELECT ((hashint8extended(n, salt) % below + below) % below)::int $$;
 
 CREATE FUNCTION mutated(b bytea, n int) RETURNS bytea IMMUTABLE LANGUAGE plpgsql AS $$
 DECLARE
-  -- The header and the parameters decide most.
+  -- Most changes are in the header and the parameters, where they matter most.
   at int := draw(n, 1, CASE WHEN draw(n, 2, 4) = 0 THEN length(b) ELSE least(length(b), 110) END);
   extreme bytea := (ARRAY['\x00000000', '\xffffffff', '\xffffff7f', '\x00000080', '\x01000000', '\xfcffffff'])[1 + draw(n, 3, 6)];
   bit int;
@@ -47,7 +47,7 @@ BEGIN
     WHEN 5 THEN RETURN substr(b, 1, at);
     WHEN 6 THEN RETURN b || substr(b, 1, 1 + at % 16);
     ELSE
-      -- One bit more, and counted: what has many bits is let in.
+      -- Sets one more bit and increments the count of bits, so that the value stays valid.
       bit := 8 * length(b) - 1 - draw(n, 8, 8 * greatest(length(b) - 1200, 8));
       ones := get_byte(b, 20) + 1;
       IF get_bit(b, bit) = 1 OR ones > 255 THEN RETURN set_byte(b, at, draw(n, 9, 256)); END IF;
@@ -55,7 +55,7 @@ BEGIN
   END CASE;
 END $$;
 
--- A vector that a filter takes, as text.
+-- A vector that a filter accepts, as text.
 CREATE FUNCTION vector_for(f lsbf) RETURNS text LANGUAGE sql AS $$
   SELECT CASE
     WHEN metric = 'jaccard' THEN '{a,b,c}'
@@ -73,17 +73,17 @@ BEGIN
     WHEN 'text' THEN RETURN translate(encode(b, 'base64'), E'\n', '')::lsbf;
     WHEN 'bytea' THEN RETURN b::lsbf;
     ELSE
-      -- A filter is sent as its bytes are.
+      -- The binary format of a filter is that of its bytea.
       EXECUTE format('COPY (SELECT %L::bytea) TO %L (FORMAT binary)', b, file);
       DELETE FROM received;
       EXECUTE format('COPY received FROM %L (FORMAT binary)', file);
-      -- As a value, not as the place in the table that it is gone from soon.
+      -- A copy, not a TOAST pointer to the row, which is deleted soon.
       SELECT r.f::bytea::lsbf INTO f FROM received r;
       RETURN f;
   END CASE;
 END $$;
 
--- Does everything with a value; what goes wrong is an error.
+-- Uses a value in every way, and raises an error if anything is wrong.
 CREATE FUNCTION use(f lsbf, original lsbf, file text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v text := vector_for(f);
@@ -93,16 +93,16 @@ DECLARE
 BEGIN
   PERFORM approx_member(f, v), approx_member(f, v, 2), approx_votes(f, v), lsbf_members(f), lsbf_kind(f), lsbf_hash(f);
   ASSERT approx_member(grown, v), 'a member is not found';
-  ASSERT f | f = f, 'merged with itself it differs';
-  ASSERT f | grown = grown, 'merged with a larger one it differs';
-  ASSERT f::text::lsbf = f AND f::bytea::lsbf = f, 'printed and read it differs';
-  ASSERT length(lsbf_explain(f)) > 20, 'nothing is explained';
+  ASSERT f | f = f, 'the union with itself differs';
+  ASSERT f | grown = grown, 'the union with a larger filter differs';
+  ASSERT f::text::lsbf = f AND f::bytea::lsbf = f, 'it differs after text or bytea output and input';
+  ASSERT length(lsbf_explain(f)) > 20, 'lsbf_explain is empty';
   ASSERT rate BETWEEN 0 AND 1 AND missed BETWEEN 0 AND 1, format('rates %s and %s', rate, missed);
-  ASSERT lsbf_overlap(f, f) BETWEEN 0 AND 1, 'overlap';
+  ASSERT lsbf_overlap(f, f) BETWEEN 0 AND 1, 'lsbf_overlap is not a share';
   EXECUTE format('COPY (SELECT %L::lsbf) TO %L (FORMAT binary)', f, file);
   DELETE FROM received;
   EXECUTE format('COPY received FROM %L (FORMAT binary)', file);
-  ASSERT (SELECT r.f = use.f FROM received r), 'copied it differs';
+  ASSERT (SELECT r.f = use.f FROM received r), 'it differs after COPY';
   BEGIN
     PERFORM f | original;
   EXCEPTION WHEN data_exception THEN
@@ -125,7 +125,7 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
   INSERT INTO defects VALUES (way, name, n, SQLSTATE || ': ' || SQLERRM, b);
 END $$;
 
--- Commits now and then: what errors leave behind in a transaction is not what is tested.
+-- Commits periodically, so that the memory that errors take within a transaction is not measured.
 CREATE PROCEDURE try_all(way text, first int, last int, file text) LANGUAGE plpgsql AS $$
 DECLARE
   n int;
@@ -133,7 +133,7 @@ DECLARE
   filters int := (SELECT count(*) FROM golden);
 BEGIN
   FOR n IN first..last LOOP
-    -- The bytes of the file: read as a filter, words of few members would become a list.
+    -- The bytes of the file itself: read as a filter, words with few members would become a list.
     SELECT name, value::lsbf AS f, decode(value, 'base64') AS b INTO g FROM golden WHERE id = 1 + n % filters;
     PERFORM try(way, g.name, n, mutated(g.b, n), g.f, file);
     IF n % 500 = 0 THEN
@@ -157,26 +157,26 @@ SELECT peak() - :before;
 SQL
   )
   number=$((number + each))
-  # Functions kept ready, and experiments that predict rates; a value that claims to be large has no part in it.
+  # For cached hash functions and the simulations that predict rates; a value that claims to be large must not add to it.
   assert_at_most "$way: memory stays within bounds (grew by $kb kB)" "$kb" 262144
 done
 
 assert_eq "every value was refused or used" "$(query "SELECT (SELECT count(*) FROM refused) + (SELECT count(*) FROM used)")" $((3 * each))
-assert_eq "what was let in can be used" "$(query "SELECT way, name, n, left(what, 300) FROM defects LIMIT 10")" ""
-assert_eq "what was refused has a state of its own" \
+assert_eq "every accepted value can be used" "$(query "SELECT way, name, n, left(what, 300) FROM defects LIMIT 10")" ""
+assert_eq "every refused value has the right SQLSTATE" \
   "$(query "SELECT DISTINCT state, message FROM refused WHERE state <> CASE way WHEN 'text' THEN '22P02' ELSE '22P03' END LIMIT 10")" ""
-assert_eq "and says why" "$(query "SELECT DISTINCT message FROM refused WHERE message NOT LIKE 'not a valid filter: %' OR length(message) NOT BETWEEN 25 AND 300
+assert_eq "every message gives a reason" "$(query "SELECT DISTINCT message FROM refused WHERE message NOT LIKE 'not a valid filter: %' OR length(message) NOT BETWEEN 25 AND 300
   OR message ~* 'panic|unwrap|out of range for slice|out of bounds|attempt to|\.rs\y' LIMIT 10")" ""
-assert_at_most "more than a tenth was let in ($(query "SELECT count(*) FROM used") of $((3 * each)))" $((3 * each / 10)) \
+assert_at_most "more than a tenth was accepted ($(query "SELECT count(*) FROM used") of $((3 * each)))" $((3 * each / 10)) \
   "$(query "SELECT count(*) FROM used")"
-assert_eq "words of every kind were among them" "$(query "SELECT string_agg(DISTINCT lsbf_kind(value::lsbf), ' ') FROM golden WHERE get_byte(value::lsbf::bytea, 5) = 1")" "dsbf ilbf lsbf"
-assert_at_most "of nearly every kind" 28 "$(query "SELECT count(DISTINCT name) FROM used")"
-assert_eq "the server did not stumble" \
+assert_eq "the originals include words of every kind" "$(query "SELECT string_agg(DISTINCT lsbf_kind(value::lsbf), ' ') FROM golden WHERE get_byte(value::lsbf::bytea, 5) = 1")" "dsbf ilbf lsbf"
+assert_at_most "accepted values come from nearly every original" 28 "$(query "SELECT count(DISTINCT name) FROM used")"
+assert_eq "the server did not crash or panic" \
   "$(grep -cE 'PANIC|panicked|terminated by signal|was terminated' "$(server_dir main)/log" || true)" 0
 
-# Text that is no base64 at all, or only nearly.
+# Text that is not quite base64.
 assert_eq "damaged text is refused" "$(query "
   CREATE FUNCTION state(t text) RETURNS text LANGUAGE plpgsql AS \$\$
-    BEGIN PERFORM t::lsbf; RETURN 'taken'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END \$\$;
+    BEGIN PERFORM t::lsbf; RETURN 'accepted'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END \$\$;
   SELECT string_agg(DISTINCT state(overlay(value PLACING c FROM 1 + draw(n, 1, length(value)) FOR draw(n, 2, 3))), ' ')
   FROM golden, generate_series(1, 20) n, unnest(ARRAY['!', '=', ' ', '-', E'\\u00e9', E'\\n', '====']) c")" 22P02

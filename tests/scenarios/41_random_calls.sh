@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Every function of the extension, and of the one for pgvector, called with extreme arguments: an answer or a clear error,
-# soon, in bounded memory.
-#   CALLS=...   how many calls of each function; SEED=... other arguments
+# Every function of both extensions, called with extreme arguments: a result or a clear error, in bounded time and memory.
+#   CALLS=...   number of calls of each function; SEED=... for other arguments
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 CALLS=${CALLS:-25}
@@ -19,7 +18,7 @@ INSERT INTO golden (f) VALUES
   (dsbf_new(metric => 'l2', dims => 65536, tables => 255, hashes => 1, capacity => 1000, near => 1)),
   (dsbf_new(metric => 'jaccard', tables => 255, hashes => 64, capacity => 10, near => 1e-300, far => 1)),
   (ilbf_new(dims => 24, near => 1e305, capacity => 2)), (ilbf_new(dims => 24, near => 1e-300, capacity => 2));
--- So many members that they are no lists, as most of the golden files are once they were read.
+-- Filters with enough members to be words, as most of the golden files become lists when they are read.
 INSERT INTO golden (f)
   SELECT lsbf_agg(('x' || md5(id::text))::bit(24), p) FROM generate_series(1, 40) AS id, (VALUES
     (dsbf_new(dims => 24, capacity => 20, near => 0.05, far => 0.4)), (lsbf_new(metric => 'hamming', dims => 24, capacity => 20, near => 0.05))) AS t(p) GROUP BY p;
@@ -28,7 +27,7 @@ CREATE FUNCTION filter(n int) RETURNS lsbf IMMUTABLE LANGUAGE sql AS 'SELECT f F
 CREATE TABLE data (id int, v real[], b bit(24), t text, s int[], n numeric[], "odd ""name" float8[]);
 INSERT INTO data SELECT i, ARRAY[i::real, 'NaN', 1]::real[], B'1'::bit(24), '', '{}', '{NaN}', ARRAY[i, 2 * i, 3] FROM generate_series(1, 20) i;
 
--- Extreme arguments, by type: extremes.tsv names types and an expression a line. A type that is not there has NULL only.
+-- Extreme arguments by type: each line of extremes.tsv has types and an expression. Types that are not listed get NULL only.
 CREATE TABLE listed (types text, value text);
 SQL
 server_psql main -c "COPY listed FROM STDIN (FORMAT csv, DELIMITER E'\\t', QUOTE E'\\b')" <tests/scenarios/extremes.tsv
@@ -39,7 +38,7 @@ CREATE TABLE extremes AS
   UNION ALL SELECT 'lsbf', format('(SELECT f FROM golden WHERE id = %s)', id) FROM golden;
 CREATE INDEX ON extremes (type);
 
--- What lets the other arguments be looked at.
+-- Ordinary arguments, so that the other ones are reached.
 CREATE TABLE plain (name text, type text, value text);
 INSERT INTO plain VALUES ('near', 'double precision', '0.1'), ('capacity', 'bigint', '100'), ('dims', 'integer', '24'), ('metric', 'text', '''l2'''),
   ('theta', 'double precision', '1'), ('distance', 'double precision', '1'), ('prefer', 'text', '''fast'''), ('points', 'integer', '5'),
@@ -48,7 +47,7 @@ INSERT INTO plain VALUES ('near', 'double precision', '0.1'), ('capacity', 'bigi
 CREATE FUNCTION draw(n bigint, salt bigint, below bigint) RETURNS int IMMUTABLE LANGUAGE sql AS
   $$ SELECT ((hashint8extended(n, salt) % below + below) % below)::int $$;
 
--- An argument: extreme more often where there are few.
+-- An argument; extreme ones are more frequent if the function has few arguments.
 CREATE FUNCTION argument(arg_name text, arg_type text, args int, n bigint) RETURNS text LANGUAGE sql AS $$
   SELECT coalesce(CASE
     WHEN draw(n, 1, 20) = 0 THEN NULL
@@ -61,7 +60,7 @@ CREATE TABLE calls (function text, call text, state text, message text, ms float
 
 \i scripts/lib/peak.sql
 
--- A call of each kind of function. Results are counted: they have to be made.
+-- A call of a function. Results are counted as text, so that they must be computed.
 CREATE FUNCTION call_of(function oid, n bigint) RETURNS text LANGUAGE sql AS $$
   SELECT format(CASE prokind WHEN 'w' THEN 'SELECT count(r::text) FROM (SELECT %s(%s) OVER () AS r FROM generate_series(1, 3)) s'
       WHEN 'a' THEN 'SELECT count(r::text) FROM (SELECT %s(%s) AS r FROM generate_series(1, 3)) s'
@@ -85,16 +84,16 @@ BEGIN
   FOR f IN SELECT p.oid, p.oid::regprocedure::text AS name FROM pg_proc p
     JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
     JOIN pg_extension e ON e.oid = d.refobjid AND e.extname IN ('pg_lsbf', 'pg_lsbf_vector')
-    -- What takes an internal argument cannot be called from SQL.
+    -- Functions with an internal argument cannot be called from SQL.
     WHERE NOT 'internal'::regtype = ANY (proargtypes) ORDER BY 2
   LOOP
     answered := false;
-    -- Some more for a function that did not have arguments that fit.
+    -- More calls for a function that has not succeeded yet.
     FOR i IN 1..10 * times LOOP
       EXIT WHEN i > times AND answered;
       call := call_of(f.oid, seed * 1000003::bigint + hashtext(f.name) + i);
-      -- Where a backend dies, its log ends with what it did.
-      RAISE LOG 'calls %', call;
+      -- If the backend crashes, the log ends with the call.
+      RAISE LOG 'calling %', call;
       start := clock_timestamp();
       before := peak();
       state := '00000';
@@ -115,20 +114,20 @@ SQL
 
 query() { server_query main "$1"; }
 server_psql main -o /dev/null -c "SET client_min_messages = error" -c "CALL call_all($CALLS, $SEED)"
-# A filter's functions beside those that are kept, 64 MB each, and the experiments that predict rates.
-assert_eq "no call takes much memory" "$(query "SELECT kb, call FROM calls WHERE kb > 200000")" ""
+# For the hash functions of a filter and the cached ones, 64 MB each, and the simulations that predict rates.
+assert_eq "no call takes more than 200 MB" "$(query "SELECT kb, call FROM calls WHERE kb > 200000")" ""
 kb=$(query "SELECT sum(kb) FROM calls")
 assert_at_most "memory stays within bounds (grew by $kb kB)" "$kb" 786432
 functions=$(query "SELECT count(DISTINCT function) FROM calls")
 assert_at_most "more than 100 functions were called ($functions, $(query "SELECT count(*) FROM calls") calls)" 100 "$functions"
-# Data that does not fit, parameters, text, sizes; tables and columns that are not there, or not to be read.
-assert_eq "every error has a state of its own" \
+# Invalid data, parameters and text, exceeded limits, missing tables and columns, and unsupported types.
+assert_eq "every error has a suitable SQLSTATE" \
   "$(query "SELECT state, message, call FROM calls WHERE state !~ '^(00000|22...|54000|42P01|42703|42809|42846|0A000|55000)\$' LIMIT 5")" ""
-assert_eq "no panic shows" \
+assert_eq "no message shows a panic" \
   "$(query "SELECT message, call FROM calls WHERE message ~* 'panic|unwrap|out of range for slice|out of bounds|attempt to|\.rs\y|internal error' LIMIT 5")" ""
 assert_eq "every error says what is wrong" "$(query "SELECT call FROM calls WHERE state <> '00000' AND length(message) < 10 LIMIT 5")" ""
-assert_eq "no call takes long" "$(query "SELECT round(ms), call FROM calls WHERE ms > 10000 ORDER BY ms DESC LIMIT 5")" ""
-assert_eq "every function gave an answer at least once" \
+assert_eq "no call takes more than 10 s" "$(query "SELECT round(ms), call FROM calls WHERE ms > 10000 ORDER BY ms DESC LIMIT 5")" ""
+assert_eq "every function succeeded at least once" \
   "$(query "SELECT function FROM calls GROUP BY function HAVING bool_and(state <> '00000')")" ""
-assert_eq "the server did not stumble" \
+assert_eq "the server did not crash or panic" \
   "$(grep -cE 'PANIC|panicked|terminated by signal|was terminated' "$(server_dir main)/log" || true)" 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No rights beyond the caller's, and no name that is looked up on the caller's search_path.
+# No privileges beyond the caller's, and no name that is looked up in the caller's search_path.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main
@@ -11,16 +11,16 @@ if [[ -f $("$TREE_PG_CONFIG" --sharedir)/extension/vector.control ]]; then
 fi
 query() { server_query main "$1"; }
 
-# What functions claim about themselves.
+# Attributes of the functions.
 ours="SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid WHERE e.extname = ANY ('{$extensions}')"
-assert_eq "nothing runs with the rights of its owner" "$(query "$ours AND prosecdef")" ""
-# A leakproof function may see rows before a policy hides them; errors of ours repeat what was given.
-assert_eq "nothing is leakproof" "$(query "$ours AND proleakproof")" ""
-assert_eq "nothing is written in SQL, where names are looked up late" "$(query "$ours AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND prokind <> 'a'")" ""
-assert_eq "the scripts replace nothing that is there" "$(grep -liE 'OR +REPLACE|IF NOT EXISTS' sql/*.sql vector/*.sql || true)" ""
+assert_eq "no function is SECURITY DEFINER" "$(query "$ours AND prosecdef")" ""
+# A leakproof function may see rows before a policy hides them; errors of the extension quote arguments.
+assert_eq "no function is LEAKPROOF" "$(query "$ours AND proleakproof")" ""
+assert_eq "no function is written in SQL, where names are looked up at run time" "$(query "$ours AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND prokind <> 'a'")" ""
+assert_eq "the scripts do not replace existing objects" "$(grep -liE 'OR +REPLACE|IF NOT EXISTS' sql/*.sql vector/*.sql || true)" ""
 
-# Tables of somebody else.
+# Tables of another owner.
 server_psql main <<'SQL'
 CREATE ROLE reader;
 CREATE SCHEMA shut;
@@ -35,29 +35,29 @@ ALTER TABLE by_row ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON by_row TO reader USING (id <= 30);
 CREATE VIEW as_owner AS SELECT v FROM plain WHERE id <= 40;
 GRANT SELECT ON as_owner TO reader;
-CREATE FUNCTION learn(t regclass) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION rows_read(t regclass) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT max(capacity) FROM lsbf_design_for(t, 'v', near => 1));
 EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE;
 END $$;
 SQL
-# learn TABLE: the rows that were seen, or the state of the error
-learn() { query "SET client_min_messages = error; SET ROLE reader; SELECT learn($1)"; }
+# rows_read TABLE: the number of rows that reader can read, or the SQLSTATE of the error
+rows_read() { query "SET client_min_messages = error; SET ROLE reader; SELECT rows_read($1)"; }
 shut=$(query "SELECT 'shut.t'::regclass::oid")
-assert_eq "a table that may not be read" "$(learn "'plain'")" 42501
-assert_eq "a column that may not be read" "$(learn "'by_column'")" 42501
-assert_eq "a schema that may not be used" "$(learn "$shut::regclass")" 42501
+assert_eq "a table without privileges is refused" "$(rows_read "'plain'")" 42501
+assert_eq "a column without privileges is refused" "$(rows_read "'by_column'")" 42501
+assert_eq "a schema without privileges is refused" "$(rows_read "$shut::regclass")" 42501
 query "GRANT SELECT (v) ON by_column TO reader; GRANT USAGE ON SCHEMA shut TO reader"
-assert_eq "the column may be read now" "$(learn "'by_column'")" 100
-assert_eq "the schema may be used now" "$(learn "$shut::regclass")" 100
-assert_eq "rows that a policy hides are not seen" "$(learn "'by_row'")" 30
-assert_eq "their owner sees all" "$(query "SET client_min_messages = error; SELECT learn('by_row')")" 100
-assert_eq "a view shows what it shows" "$(learn "'as_owner'")" 40
+assert_eq "a column with privileges is read" "$(rows_read "'by_column'")" 100
+assert_eq "a schema with privileges is used" "$(rows_read "$shut::regclass")" 100
+assert_eq "rows that a policy hides are not read" "$(rows_read "'by_row'")" 30
+assert_eq "the owner reads all rows" "$(query "SET client_min_messages = error; SELECT rows_read('by_row')")" 100
+assert_eq "the rows of a view are read" "$(rows_read "'as_owner'")" 40
 assert_eq "approx_member sees no row that a policy hides" "$(query "SET ROLE reader;
   SELECT count(*) FROM by_row WHERE approx_member(lsbf_add(dsbf_new(metric => 'l2', capacity => 9, near => 1, far => 1e9, width => 1e9), ARRAY[1,2,3]::real[]), v, 1)")" 30
 
-# A search_path with traps in front of pg_catalog: whatever is looked up by a bare name is caught.
+# A search_path with traps before pg_catalog: every unqualified name is caught.
 server_psql main <<'SQL'
 CREATE TABLE parent (v numeric[]) PARTITION BY RANGE ((v[1]));
 CREATE TABLE child PARTITION OF parent FOR VALUES FROM (0) TO (1000);
@@ -68,9 +68,9 @@ SET check_function_bodies = off;
 DO $do$
 DECLARE
   f record;
-  trap text := $$ BEGIN RAISE EXCEPTION 'trapped: %', 'a bare name'; END $$;
+  trap text := $$ BEGIN RAISE EXCEPTION 'trapped: %', 'an unqualified name'; END $$;
 BEGIN
-  -- Every function and operator of pg_catalog that has a plain signature, by the same name.
+  -- Every function and operator of pg_catalog with a simple signature, under the same name.
   FOR f IN SELECT p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid) AS args, pg_catalog.format_type(p.prorettype, NULL) AS result, p.prokind
     FROM pg_proc p WHERE pronamespace = 'pg_catalog'::regnamespace AND provariadic = 0 AND NOT proretset AND prokind IN ('f', 'a')
       AND proallargtypes IS NULL AND proname !~ '^(pg_stat|ts_|RI_|binary_upgrade)'
@@ -103,10 +103,10 @@ END $do$;
 SQL
 trapped="SET search_path = evil, pg_catalog, public"
 assert_at_most "traps are set" 1500 "$(query "SELECT count(*) FROM pg_proc WHERE pronamespace = 'evil'::regnamespace")"
-assert_match "a bare name is caught" "$(server_psql main -c "$trapped; SELECT 1 + 1" 2>&1 || true)" "trapped"
-assert_match "a bare function, too" "$(server_psql main -c "$trapped; SELECT lower('X'::pg_catalog.text)" 2>&1 || true)" "trapped"
+assert_match "an unqualified operator is caught" "$(server_psql main -c "$trapped; SELECT 1 + 1" 2>&1 || true)" "trapped"
+assert_match "an unqualified function is caught" "$(server_psql main -c "$trapped; SELECT lower('X'::pg_catalog.text)" 2>&1 || true)" "trapped"
 
-# all_of PATH: what functions that ask the server answer; every name here is qualified
+# all_of PATH: the results of functions that run SQL or look up objects; every name here is qualified
 all_of() {
   server_psql main -At <<SQL
 SET client_min_messages = error;
@@ -124,13 +124,13 @@ SELECT public.approx_votes(public.lsbf_add(public.dsbf_new(metric => 'l2', capac
 SELECT count FROM (SELECT pg_catalog.count(*) FROM public.lsbf_curve(public.lsbf_new(capacity => 9, near => 1))) s;
 SQL
 }
-wanted=$(all_of "pg_catalog" 2>&1)
-assert_match "there is something to compare" "$wanted" "^100\|"
+expected=$(all_of "pg_catalog" 2>&1)
+assert_match "there are results to compare" "$expected" "^100\|"
 got=$(all_of "evil, pg_catalog" 2>&1) || true
-assert_eq "no trap is stepped on" "$(grep -E "ERROR|trapped" <<<"$got" || true)" ""
-assert_eq "and the answers are the same" "$(md5sum <<<"$got")" "$(md5sum <<<"$wanted")"
+assert_eq "no trap is called" "$(grep -E "ERROR|trapped" <<<"$got" || true)" ""
+assert_eq "and the answers are the same" "$(md5sum <<<"$got")" "$(md5sum <<<"$expected")"
 
-# Installing with the traps in the way.
+# Installation with traps in the search_path.
 query "CREATE SCHEMA fresh; SET client_min_messages = error; DROP EXTENSION pg_lsbf CASCADE; $trapped; CREATE EXTENSION pg_lsbf SCHEMA fresh" >/dev/null
-assert_eq "a schema full of traps is no harm when installing" \
+assert_eq "traps do not affect the installation" \
   "$(query "SELECT fresh.lsbf_kind(fresh.lsbf_agg(B'0101', fresh.dsbf_new(capacity => 10, near => 0.1, far => 0.5)))")" dsbf

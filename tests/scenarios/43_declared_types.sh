@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A value is read as a type only where the function was declared with that type: every C function, declared with another type
-# for each of its arguments and for its result, answers with an error and never crashes.
+# A value is read as a type only if the function was declared with that type: every C function, declared with another type
+# for each of its arguments and for its result, raises an error and never crashes.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main
@@ -11,7 +11,7 @@ fi
 server_psql main <<'SQL'
 CREATE TABLE plain AS SELECT ARRAY[i, 2 * i, 3 * i]::real[] AS v FROM generate_series(1, 50) i;
 CREATE DOMAIN lsbf_domain AS bigint;
--- A value of each type that is read without complaint.
+-- A valid value of each type, and of arguments that need another one.
 CREATE TABLE samples (type text, value text);
 CREATE TABLE words (name text, value text);
 INSERT INTO words VALUES ('metric', '''l2''::text'), ('alphabet', '''bits''::text'), ('transform', '''dense''::text'), ('match', '''any''::text'), ('prefer', '''small''::text'),
@@ -23,7 +23,7 @@ INSERT INTO samples VALUES ('lsbf', '(SELECT lsbf_add(lsbf_new(capacity => 10, n
   ('integer', '3::int'), ('bigint', '3::bigint'), ('boolean', 'true'), ('regclass', '''plain''::regclass'), ('cstring', '''x''::cstring'),
   ('vector', '''[1,2,3]''::vector'), ('halfvec', '''[1,2,3]''::halfvec'), ('sparsevec', '''{1:1}/3''::sparsevec');
 
--- Declares a function of the library with these types and calls it; the state of the error, or what it returned.
+-- Declares a function of the library with these types and calls it: the SQLSTATE of the error, or the result.
 CREATE FUNCTION outcome(symbol text, kind text, types text[], result text, given text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   answer text;
@@ -37,7 +37,7 @@ EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || CASE WHEN SQLSTATE = '42P13' THEN '' ELSE ': ' || SQLERRM END;
 END $$;
 
--- Every argument replaced in turn, by a number where a pointer is expected and by a text elsewhere; NULL for what may be left out.
+-- Every argument replaced in turn, by a number instead of a pointer and by a text; NULL for types without a sample.
 CREATE TABLE outcomes AS
 WITH ours AS (
   SELECT p.oid, p.proname, p.prosrc, p.prokind, p.proisstrict, p.proretset, pg_get_function_result(p.oid) AS result, p.proargnames,
@@ -60,7 +60,7 @@ FROM given, (VALUES ('bigint'), ('text'), ('TABLE (a bigint, b text)'), ('lsbf_d
 WHERE result <> w.name AND 'internal' <> ALL (types) AND 'cstring' <> ALL (types);
 SQL
 query() { server_query main "$1"; }
-assert_at_most "every function was tried" 400 "$(query "SELECT count(*) FROM outcomes")"
+assert_at_most "every function was tested" 400 "$(query "SELECT count(*) FROM outcomes")"
 assert_eq "every wrong type is refused" "$(query "SELECT proname, prosrc, what, instead, outcome FROM outcomes WHERE outcome <> '42P13' LIMIT 20")" ""
 assert_eq "the server did not crash" "$(grep -c "was terminated by signal" "$(server_dir main)/log" || true)" 0
 assert_match "the error names function, argument and type" "$(server_psql main -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<'SQL'
@@ -68,6 +68,6 @@ CREATE FUNCTION pg_temp.wrong(bigint, real[], float8) RETURNS boolean AS '$libdi
 SELECT pg_temp.wrong(12345, '{1,2,3}', 1);
 SQL
 )" '42P13: argument 1 of function wrong must not be of type bigint'
-# The type is known by the code of its input function, however that is called.
-assert_eq "an input function with settings of its own is the same" \
+# The type is identified by the C code of its input function.
+assert_eq "an input function with SET options is still recognized" \
   "$(query "ALTER FUNCTION lsbf_in(cstring) SET search_path = pg_catalog; ALTER FUNCTION lsbf_kind(lsbf) SET work_mem = '4MB'"; query "SELECT lsbf_kind(lsbf_new(capacity => 10, near => 1)::text::lsbf)")" lsbf

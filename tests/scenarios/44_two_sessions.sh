@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# lsbf_design_for reads the relation it was given, as it is once it is locked, whatever another session does meanwhile.
+# lsbf_design_for reads the given relation as it is once it is locked, whatever another session does meanwhile.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 . "$(dirname "$0")/../../scripts/lib/faults.sh"
 
@@ -7,18 +7,18 @@ server_start main
 server_psql main -c "CREATE EXTENSION pg_lsbf"
 query() { server_query main "$1"; }
 
-# waiting TAG: until a session waits for a lock
+# waiting TAG: returns when a session waits for a lock
 waiting() {
   local i
   for ((i = 0; i < 300; i++)); do
     [[ $(query "SELECT count(*) FROM pg_stat_activity WHERE application_name = '$1' AND wait_event_type = 'Lock'") == 0 ]] || return 0
     sleep 0.05
   done
-  die "session $1 waits for nothing: $(tail -3 "$WORK/$1.said")"
+  die "session $1 does not wait for a lock: $(tail -3 "$WORK/$1.output")"
 }
 
-# while_locked NAME RELATION CHANGES CALL: runs CALL in a session that waits for RELATION, which another one holds while it makes CHANGES;
-# leaves in SAID what that session said
+# while_locked NAME RELATION CHANGES CALL: runs CALL in a session that waits for RELATION, which another session has locked to
+# make CHANGES; sets OUTPUT to the output of CALL
 while_locked() {
   local call
   rm -f "$WORK/go"
@@ -38,34 +38,34 @@ SQL
   wait "$HOLDER" || die "the changes failed: $(cat "$WORK/holder")"
   wait "$call" || true
   rm -f "$WORK/locked"
-  SAID=$(cat "$WORK/$1.said")
+  OUTPUT=$(cat "$WORK/$1.output")
 }
 
-# A column that becomes another one: its bytes are no vectors, and no address.
+# A column that is replaced by one of another type: its values must not be read as vectors.
 for type in bigint text; do
   query "DROP SCHEMA IF EXISTS m CASCADE; CREATE SCHEMA m;
     CREATE TABLE m.t AS SELECT 1 AS keep, ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
   while_locked "becomes_$type" m.t "ALTER TABLE m.t DROP COLUMN v; ALTER TABLE m.t ADD COLUMN v $type DEFAULT 12345" \
     "SELECT family FROM lsbf_design_for('m.t', 'v', 0.1)"
-  assert_match "a column that becomes $type is refused" "$SAID" "22023: (m.t.v is of type bigint, which is not a vector type|metric must be given)"
+  assert_match "a column that was changed to $type is refused" "$OUTPUT" "22023: (m.t.v is of type bigint, which is not a vector type|metric must be given)"
 done
 query "DROP SCHEMA m CASCADE; CREATE SCHEMA m; CREATE TABLE m.t AS SELECT ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
 while_locked drops m.t "DROP TABLE m.t" "SELECT family FROM lsbf_design_for('m.t', 'v', 0.1)"
-assert_match "a table that is dropped" "$SAID" "42P01: relation [0-9]+ does not exist"
+assert_match "a table that was dropped is refused" "$OUTPUT" "42P01: relation [0-9]+ does not exist"
 
-# A schema that is renamed, with another one in its place.
+# A schema that is renamed and replaced by another one.
 prepare="DROP SCHEMA IF EXISTS m, moved CASCADE; CREATE SCHEMA m; CREATE TABLE m.t AS SELECT ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
 replace="ALTER SCHEMA m RENAME TO moved; CREATE SCHEMA m; CREATE TABLE m.t AS SELECT ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 777)"
 query "$prepare"
 while_locked renamed m.t "$replace" "SELECT max(capacity) FROM lsbf_design_for('m.t', 'v', 0.1)"
-assert_eq "the table is read that was named, not the one in its place" "$SAID" "100"
+assert_eq "the given table is read, not the one that replaced it" "$OUTPUT" "100"
 
-# The same after the names were looked up: the call is held up by a lock on a catalog that it reads in between.
+# The same after the names were looked up: the call waits for a lock on a catalog that it reads after that.
 query "$prepare"
 while_locked replaced pg_catalog.pg_inherits "$replace" "SELECT max(capacity) FROM lsbf_design_for('m.t', 'v', 0.1)"
-assert_match "a table that took another one's place is not read" "$SAID" "55000: the relation of m.t.v was replaced by another one"
+assert_match "a table that replaced the given one is not read" "$OUTPUT" "55000: the relation of m.t.v was replaced by another one"
 
-# A view, a partitioned table, a child and a materialized view pass that check.
+# Relations of all kinds pass that check.
 server_psql main <<'SQL'
 CREATE SCHEMA kinds;
 CREATE TABLE kinds.plain AS SELECT i, ARRAY[i, 2 * i]::real[] AS v, i::bit(16) AS b FROM generate_series(1, 60) i;

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Scripts refer to what they mean: both extensions are installed in schemas with odd names, by a superuser and by a role that owns
-# nothing else, among traps for every name that the scripts use. No object of ours depends on a trap, and no trap is called.
+# The extension scripts refer to the intended objects only: both extensions are installed in schemas with unusual names, by a
+# superuser and by an unprivileged role, among traps for every name in the scripts. No object of the extensions depends on a
+# trap, and no trap is called.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_parallel_workers_per_gather = 4" "min_parallel_table_scan_size = 0" "parallel_setup_cost = 0" "parallel_tuple_cost = 0" \
   "client_min_messages = error"
-# Odd names for the schemas of pg_lsbf, of pgvector and of the companion.
+# Unusual names for the schemas of pg_lsbf, pgvector and pg_lsbf_vector.
 base='"base $'"'"'s ""x"'
 vec='"Vec %2$I"'
 here='"%1$I @extschema@"'
@@ -14,7 +15,7 @@ has_vector=
 # Every word of the scripts.
 grep -ohE '[A-Za-z_][A-Za-z0-9_]*' sql/pg_lsbf.sql vector/pg_lsbf_vector.sql | tr A-Z a-z | sort -u | grep -vx '_' >"$WORK/words"
 
-# prepare DATABASE ROLE: traps in front of everything, by functions, types and tables
+# prepare DATABASE ROLE: a database with the list of words, the schemas and pgvector
 prepare() {
   server_run createdb main "$1"
   server_psql main -d "$1" <<SQL
@@ -31,7 +32,8 @@ SQL
   [[ -z $has_vector ]] || server_query main "CREATE EXTENSION vector SCHEMA $vec" "$1"
 }
 
-# set_traps DATABASE ROLE: in the schemas of both extensions, in public, and in traps; as many as can be created
+# set_traps DATABASE ROLE: functions and types in the schemas of both extensions, in public and in traps, where they can be
+# created
 set_traps() {
   server_psql main -d "$1" <<SQL
 SET ROLE $2;
@@ -48,7 +50,7 @@ BEGIN
       BEGIN EXECUTE format('CREATE FUNCTION %s.%I(anyelement, anyelement) RETURNS anyelement LANGUAGE plpgsql PARALLEL SAFE AS %L', place, word, body); EXCEPTION WHEN OTHERS THEN NULL; END;
       BEGIN EXECUTE format('CREATE DOMAIN %s.%I AS bigint', place, word); EXCEPTION WHEN OTHERS THEN NULL; END;
     END LOOP;
-    -- The exact signatures, once there are any, where they are not taken.
+    -- Functions with the signatures of the extension, if it exists and they do not.
     FOR f IN SELECT p.proname, pg_get_function_identity_arguments(p.oid) AS args, format_type(p.prorettype, NULL) AS result FROM pg_proc p
         JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_lsbf' LOOP
       BEGIN EXECUTE format('CREATE FUNCTION %s.%I(%s) RETURNS %s LANGUAGE plpgsql PARALLEL SAFE AS %L', place, f.proname, f.args, f.result, body); EXCEPTION WHEN OTHERS THEN NULL; END;
@@ -58,21 +60,21 @@ END \$do\$;
 SQL
 }
 
-# without_types DATABASE ROLE: takes away the traps that would only forbid the installation
+# without_types DATABASE ROLE: drops the traps that would only prevent the installation
 without_types() {
   server_query main "SET ROLE $2; DROP DOMAIN IF EXISTS $base.lsbf, $base.lsbf_choice" "$1"
 }
 
-# depends DATABASE: what our objects depend on that belongs to no extension and not to PostgreSQL
+# depends DATABASE: dependencies of the extensions on objects that belong neither to an extension nor to PostgreSQL
 depends() {
   server_query main "
     WITH ours AS (SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
         WHERE d.deptype = 'e' AND e.extname ^@ 'pg_lsbf'),
-      anybodys AS (SELECT d.classid, d.objid FROM pg_depend d WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass)
+      any_extension AS (SELECT d.classid, d.objid FROM pg_depend d WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass)
     SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0) || ' depends on ' || pg_describe_object(d.refclassid, d.refobjid, 0)
     FROM pg_depend d JOIN ours USING (classid, objid)
     WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_type'::regclass, 'pg_operator'::regclass)
-      AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM anybodys) AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM ours)
+      AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM any_extension) AND (d.refclassid, d.refobjid) NOT IN (SELECT * FROM ours)
       AND NOT EXISTS (SELECT FROM pg_depend i WHERE i.classid = d.refclassid AND i.objid = d.refobjid AND i.deptype = 'i') LIMIT 5" "$1"
 }
 
@@ -87,12 +89,12 @@ for role in postgres mallory; do
   assert_eq "$role: pg_lsbf depends on no trap" "$(depends "by_$role")" ""
   set_traps "by_$role" "$role"
   if [[ -n $has_vector ]]; then
-    # Being part of the extension proves nothing: its owner can add to it.
+    # Membership in the extension proves nothing: its owner can add objects.
     query "SET ROLE $role; CREATE SCHEMA mine; CREATE DOMAIN mine.lsbf AS bigint; ALTER EXTENSION pg_lsbf ADD DOMAIN mine.lsbf;
       CREATE FUNCTION mine.lsbf_union(mine.lsbf, mine.lsbf) RETURNS mine.lsbf LANGUAGE sql AS 'SELECT \$1'"
     query "SET ROLE $role; SET search_path = traps, mine, public; CREATE EXTENSION pg_lsbf_vector SCHEMA $here"
     assert_eq "$role: pg_lsbf_vector depends on no trap" "$(depends "by_$role")" ""
-    assert_eq "$role: nor on what was added to an extension" \
+    assert_eq "$role: pg_lsbf_vector does not depend on objects added to pg_lsbf" \
       "$(query "SELECT count(*) FROM pg_depend WHERE refobjid = 'mine.lsbf'::regtype AND deptype = 'n' AND classid = 'pg_proc'::regclass
         AND objid <> 'mine.lsbf_union(mine.lsbf, mine.lsbf)'::regprocedure")" 0
   fi
@@ -102,7 +104,7 @@ for role in postgres mallory; do
       EXPLAIN (COSTS off) SELECT $here.lsbf_agg(v::$vec.vector, (SELECT p FROM pg_temp.p)) FROM $base.many;
       SELECT 'member ' || $here.approx_member(p, '[1,2]'::$vec.vector) FROM pg_temp.p;"
   fi
-  said=$(server_psql main -d "by_$role" -At -v ON_ERROR_STOP=0 2>&1 <<SQL
+  output=$(server_psql main -d "by_$role" -At -v ON_ERROR_STOP=0 2>&1 <<SQL
 SET search_path = traps, public, $here, $base;
 CREATE TABLE $base.many AS SELECT ARRAY[i, 2 OPERATOR(pg_catalog.*) i]::pg_catalog.float4[] AS v FROM pg_catalog.generate_series(1, 20000) i;
 ANALYZE $base.many;
@@ -113,15 +115,15 @@ SELECT 'equal ' || pg_catalog.count(DISTINCT p) FROM pg_temp.p;
 $vectors
 SQL
   )
-  assert_eq "$role: no trap is called, nor an error raised" "$(grep -E "ERROR|trapped" <<<"$said" || true)" ""
-  assert_match "$role: a filter of arrays" "$said" "real 19[0-9]{3}"
+  assert_eq "$role: no trap is called, and no error is raised" "$(grep -E "ERROR|trapped" <<<"$output" || true)" ""
+  assert_match "$role: a filter of arrays is built" "$output" "real 19[0-9]{3}"
   if [[ -n $has_vector ]]; then
-    assert_match "$role: the same of vectors, in parallel" "$said" "vector 19[0-9]{3}.*Partial Aggregate"
+    assert_match "$role: a filter of vectors is built in parallel" "$output" "vector 19[0-9]{3}.*Partial Aggregate"
   fi
 done
 
 if [[ -n $has_vector ]]; then
-  # What was moved and replaced is noticed, whatever its name: the script looks at what it has made.
+  # A function that was replaced is detected, whatever its name: the script checks what the new objects refer to.
   server_run createdb main moved
   server_psql main -d moved <<'SQL'
 CREATE EXTENSION vector; CREATE SCHEMA ext; CREATE EXTENSION pg_lsbf SCHEMA ext; CREATE SCHEMA elsewhere;
@@ -131,7 +133,7 @@ SQL
   assert_match "a function that was replaced is refused" \
     "$(server_psql main -d moved -v ON_ERROR_STOP=0 -v VERBOSITY=verbose -c "CREATE EXTENSION pg_lsbf_vector" 2>&1)" \
     '55000: "(ext.)?lsbf_union" does not belong to pg_lsbf or pgvector'
-  assert_eq "and nothing is left of the attempt" "$(server_query main "SELECT count(*) FROM pg_extension WHERE extname = 'pg_lsbf_vector'" moved)" 0
+  assert_eq "the failed installation leaves nothing behind" "$(server_query main "SELECT count(*) FROM pg_extension WHERE extname = 'pg_lsbf_vector'" moved)" 0
   assert_match "an old pgvector is refused" "$(server_psql main -d moved -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<'SQL'
 DROP FUNCTION ext.lsbf_union(ext.lsbf, ext.lsbf);
 ALTER FUNCTION elsewhere.lsbf_union(ext.lsbf, ext.lsbf) SET SCHEMA ext;
@@ -139,7 +141,7 @@ UPDATE pg_extension SET extversion = '0.6.2' WHERE extname = 'vector';
 CREATE EXTENSION pg_lsbf_vector;
 SQL
 )" '55000: pg_lsbf_vector needs pgvector 0.7 or later'
-  assert_eq "a version in two digits is read as a number" "$(server_query main "UPDATE pg_extension SET extversion = '0.10.0-dev' WHERE extname = 'vector';
+  assert_eq "pgvector 0.10 counts as later than 0.7" "$(server_query main "UPDATE pg_extension SET extversion = '0.10.0-dev' WHERE extname = 'vector';
     CREATE EXTENSION pg_lsbf_vector; SELECT count(*) FROM pg_extension WHERE extname = 'pg_lsbf_vector'" moved | tail -1)" 1
 fi
 assert_eq "the server did not crash" "$(grep -c "was terminated by signal" "$(server_dir main)/log" || true)" 0

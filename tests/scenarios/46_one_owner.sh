@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a session keeps has one owner and a limit: stored filters are read once for all calls of a transaction, hash functions are
-# limited by bytes, and comparing filters leaves nothing behind. Memory is judged by the peak of the server process, without what it
-# shares with others; times are ratios of the best of several runs.
+# The cache of a session has one owner and a limit: stored filters are read once for all calls of a transaction, hash
+# functions are limited by their size, and comparing filters does not leak. Memory is the peak of the backend without shared
+# memory; times are ratios of the best of several runs.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main "max_parallel_workers_per_gather = 0" "jit = off" "shared_buffers = '512MB'" "client_min_messages = error"
@@ -18,12 +18,12 @@ CREATE TABLE small AS
   SELECT g, lsbf_agg(ARRAY[g * 100 + i, i * i, 7]::real[], lsbf_new(capacity => 1500, near => 0.5)) AS f
   FROM generate_series(1, 5000) AS g, generate_series(1, 200) AS i GROUP BY g;
 CREATE FUNCTION the_filter() RETURNS lsbf STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT f FROM large WHERE n = 1); END';
--- Peak of this process in MB, without shared memory.
+-- Peak memory of this backend in MB, without shared memory.
 CREATE FUNCTION peak() RETURNS int LANGUAGE sql AS $$
   SELECT (substring(s FROM 'VmHWM:\s+(\d+)')::int - substring(s FROM 'RssShmem:\s+(\d+)')::int) / 1024 FROM pg_read_file('/proc/self/status') AS s $$;
 CREATE FUNCTION held() RETURNS int LANGUAGE sql AS $$
   SELECT substring(s FROM 'RssAnon:\s+(\d+)')::int / 1024 FROM pg_read_file('/proc/self/status') AS s $$;
--- Milliseconds of a query, planning included; the best of five.
+-- Time of a query in milliseconds, including planning; the best of five runs.
 CREATE FUNCTION ms(query text) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
   start timestamptz;
@@ -39,12 +39,12 @@ END $$;
 VACUUM ANALYZE;
 SQL
 for n in {1..12}; do
-  query "CREATE FUNCTION asks_$n() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM vectors, large WHERE n = 1 AND approx_member(f, v)); END'"
+  query "CREATE FUNCTION count_$n() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM vectors, large WHERE n = 1 AND approx_member(f, v)); END'"
 done
 size=$(query "SELECT pg_column_size(f) / 1048576 FROM large WHERE n = 1")
 assert_at_most "a large filter has over 50 MB ($size MB)" 50 "$size"
 
-# peak SQL...: in a session of its own
+# peak SQL...: peak memory of a session that runs it, in MB
 peak() {
   local sql commands=()
   for sql in "$@"; do commands+=(-c "$sql"); done
@@ -52,7 +52,7 @@ peak() {
 }
 nothing=$(peak "SELECT lsbf_kind(f) FROM small LIMIT 1")
 
-# One filter over 40 partitions, in twelve functions, and while a query is planned.
+# One filter for 40 partitions, in twelve functions, and during planning.
 one="SELECT count(*) FROM vectors WHERE approx_member((SELECT f FROM large WHERE n = 1), v)"
 all="SELECT count(*) FROM parts WHERE approx_member((SELECT f FROM large WHERE n = 1), v)"
 assert_eq "the same rows pass" "$(query "$all")" "$(query "$one")"
@@ -62,14 +62,14 @@ assert_at_most "40 partitions take $many_mb MB, one table $one_mb MB" "$many_mb"
 one_ms=$(query "SELECT ms(\$q\$$one\$q\$)")
 many_ms=$(query "SELECT ms(\$q\$$all\$q\$)")
 assert_at_most "40 partitions take $many_ms ms, one table $one_ms ms" "$many_ms" "$(awk -v x="$one_ms" 'BEGIN { print 1.5 * x + 5 }')"
-twelve_mb=$(peak "BEGIN" "SELECT $(printf 'asks_%s() + ' {1..12})0" "COMMIT")
-assert_at_most "twelve functions of a transaction take $twelve_mb MB" "$twelve_mb" "$(awk -v x="$one_mb" 'BEGIN { print 1.3 * x }')"
+twelve_mb=$(peak "BEGIN" "SELECT $(printf 'count_%s() + ' {1..12})0" "COMMIT")
+assert_at_most "twelve functions in a transaction take $twelve_mb MB, one query $one_mb MB" "$twelve_mb" "$(awk -v x="$one_mb" 'BEGIN { print 1.3 * x }')"
 plan="EXPLAIN SELECT FROM vectors WHERE approx_member(the_filter(), v)"
 plans="EXPLAIN SELECT FROM parts WHERE approx_member(the_filter(), v)"
 one_mb=$(peak "$plan")
 many_mb=$(peak "$plans")
 assert_at_most "planning with a function: 40 partitions take $many_mb MB, one table $one_mb MB" "$many_mb" "$(awk -v x="$one_mb" 'BEGIN { print 1.3 * x }')"
-# once SQL: milliseconds in a session of its own, the best of three
+# once SQL: time in milliseconds in a session of its own, the best of three
 once() {
   for _ in 1 2 3; do
     server_psql main -At -c "SELECT lsbf_kind(f) FROM small LIMIT 1" -c "\timing on" -c "$1" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
@@ -78,7 +78,7 @@ once() {
 one_ms=$(once "$plan")
 many_ms=$(once "$plans")
 assert_at_most "planning with a function: 40 partitions take $many_ms ms, one table $one_ms ms" "$many_ms" "$(awk -v x="$one_ms" 'BEGIN { print 1.5 * x + 20 }')"
-assert_eq "what is remembered of a plan is not old" "$(server_psql main -At <<'SQL' | grep -o "rows=[0-9]*" | uniq | wc -l
+assert_eq "the filter cached for planning is not stale" "$(server_psql main -At <<'SQL' | grep -o "rows=[0-9]*" | uniq | wc -l
 CREATE TABLE changing AS SELECT lsbf_add(lsbf_new(dims => 4, capacity => 10, near => 0.5, verify_bits => 0, overflow => 0), '{1,2,3,4}'::real[]) AS f;
 CREATE FUNCTION changing() RETURNS lsbf STABLE LANGUAGE sql AS 'SELECT f FROM changing';
 BEGIN;
@@ -91,36 +91,37 @@ SQL
 
 # Comparing and hashing.
 limit=$((nothing + 4 + 2 * size))
-assert_at_most "count(DISTINCT f) of 5,000 filters" "$(peak "SET work_mem = '4MB'" "SELECT count(DISTINCT f) FROM small")" "$((nothing + 4 + 5))"
-assert_at_most "a hash index on them" "$(peak "SET maintenance_work_mem = '4MB'" "CREATE INDEX ON small USING hash (f)")" "$((nothing + 4 + 5))"
-assert_at_most "sorting them" "$(peak "SET work_mem = '4MB'" "SELECT count(*) FROM (SELECT f FROM small ORDER BY f OFFSET 1) s")" "$((nothing + 4 + 5))"
-assert_at_most "a hash join of 6 large filters" "$(peak "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
-assert_at_most "a merge join" "$(peak "SET enable_hashjoin = off; SET enable_nestloop = off" "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
-assert_at_most "grouping copies of large filters" "$(peak "SELECT count(*) FROM (SELECT f FROM (SELECT f FROM large UNION ALL SELECT f FROM large) s GROUP BY f) s")" "$limit"
+assert_at_most "count(DISTINCT f) of 5,000 filters does not leak" "$(peak "SET work_mem = '4MB'" "SELECT count(DISTINCT f) FROM small")" "$((nothing + 4 + 5))"
+assert_at_most "a hash index on 5,000 filters does not leak" "$(peak "SET maintenance_work_mem = '4MB'" "CREATE INDEX ON small USING hash (f)")" "$((nothing + 4 + 5))"
+assert_at_most "sorting 5,000 filters does not leak" "$(peak "SET work_mem = '4MB'" "SELECT count(*) FROM (SELECT f FROM small ORDER BY f OFFSET 1) s")" "$((nothing + 4 + 5))"
+assert_at_most "a hash join of 6 large filters does not leak" "$(peak "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
+assert_at_most "a merge join of 6 large filters does not leak" "$(peak "SET enable_hashjoin = off; SET enable_nestloop = off" "SELECT count(*) FROM large a JOIN large b ON a.f = b.f")" "$limit"
+assert_at_most "grouping copies of large filters does not leak" "$(peak "SELECT count(*) FROM (SELECT f FROM (SELECT f FROM large UNION ALL SELECT f FROM large) s GROUP BY f) s")" "$limit"
 query "CREATE TABLE copies AS SELECT n, f::bytea::lsbf AS f FROM large WHERE n < 4"
 assert_eq "equal filters are equal, others are not" "$(query "SELECT count(*), count(DISTINCT f) FROM (SELECT f FROM large UNION ALL SELECT f FROM copies) s")" "9|6"
-assert_eq "and so say the operators" "$(query "SELECT bool_and((a.f = b.f) = (a.n = b.n) AND (a.f <> b.f) = (a.n <> b.n) AND (a.f < b.f OR a.f >= b.f)
+assert_eq "the comparison operators agree" "$(query "SELECT bool_and((a.f = b.f) = (a.n = b.n) AND (a.f <> b.f) = (a.n <> b.n) AND (a.f < b.f OR a.f >= b.f)
     AND (a.n <> b.n OR lsbf_hash(a.f) = lsbf_hash(b.f)) AND lsbf_cmp(a.f, b.f) = - lsbf_cmp(b.f, a.f)) FROM large a, copies b")" t
 # Filters that differ in their last bytes only.
-assert_eq "the last bytes count" "$(query "SELECT f = g, f < g OR f > g FROM large, LATERAL (SELECT lsbf_add(f, ARRAY[id, id, id, 1]::real[]) AS g FROM generate_series(200, 300) id WHERE lsbf_add(f, ARRAY[id, id, id, 1]::real[]) <> f LIMIT 1) s WHERE n = 1")" "f|t"
+assert_eq "filters that differ in their last bytes only are not equal" "$(query "SELECT f = g, f < g OR f > g FROM large, LATERAL (SELECT lsbf_add(f, ARRAY[id, id, id, 1]::real[]) AS g FROM generate_series(200, 300) id WHERE lsbf_add(f, ARRAY[id, id, id, 1]::real[]) <> f LIMIT 1) s WHERE n = 1")" "f|t"
 
-# Hash functions: limited by bytes, not by a number.
+# Hash functions are limited by their size, not by their number.
 query "CREATE TABLE tenants AS SELECT g, lsbf_agg(v, lsbf_new(dims => 4, capacity => 100, near => 0.5, seed => g)) AS f FROM vectors, generate_series(1, 200) g WHERE id <= 50 GROUP BY g"
 query "CREATE TABLE one AS SELECT n AS g, f FROM tenants, generate_series(1, 200) n WHERE g = 1"
 query "VACUUM ANALYZE tenants, one"
-ask="SELECT count(m) FROM (SELECT v FROM vectors LIMIT 300) q, LATERAL (SELECT count(*) FILTER (WHERE approx_member(f, v)) AS m FROM %s OFFSET 0) s"
-one_ms=$(query "SELECT ms('${ask/\%s/one}')")
-many_ms=$(query "SELECT ms('${ask/\%s/tenants}')")
+probe="SELECT count(m) FROM (SELECT v FROM vectors LIMIT 300) q, LATERAL (SELECT count(*) FILTER (WHERE approx_member(f, v)) AS m FROM %s OFFSET 0) s"
+one_ms=$(query "SELECT ms('${probe/\%s/one}')")
+many_ms=$(query "SELECT ms('${probe/\%s/tenants}')")
 assert_at_most "200 prototypes in turn take $many_ms ms, one $one_ms ms" "$many_ms" "$(awk -v x="$one_ms" 'BEGIN { print 1.5 * x }')"
 query "CREATE TABLE wide AS SELECT g, lsbf_new(dims => 4000, capacity => 100, near => 0.5, transform => 'dense', tables => 40, hashes => 60, seed => g) AS p FROM generate_series(1, 8) g"
 add="SELECT count(lsbf_add(p, ARRAY(SELECT sin(n * j)::real FROM generate_series(1, 4000) j))) FROM generate_series(1, 6) n, wide WHERE g <= "
 one_ms=$(query "SELECT ms('$add 1')")
 two_ms=$(query "SELECT ms('$add 2')")
-# Twice the work, and half of it does not fit into the processor's cache; to make them anew would take 50 times as long.
-assert_at_most "two of 39 MB in turn take $two_ms ms, one $one_ms ms" "$two_ms" "$(awk -v x="$one_ms" 'BEGIN { print 8 * x }')"
+# Twice the work, of which half does not fit into the processor's cache. To generate the functions again would take 50 times
+# as long.
+assert_at_most "two sets of functions of 39 MB in turn take $two_ms ms, one $one_ms ms" "$two_ms" "$(awk -v x="$one_ms" 'BEGIN { print 8 * x }')"
 
-# The limit, what is seen of it, and how it is given back.
-said=$(server_psql main -At -v ON_ERROR_STOP=0 2>/dev/null <<SQL
+# The limit, its monitoring, and the release of memory.
+output=$(server_psql main -At -v ON_ERROR_STOP=0 2>/dev/null <<SQL
 $add 8;
 SELECT 'many', held() <= 128 + 20 FROM lsbf_cache() WHERE kind = 'hash functions' AND bytes <= 128 * 1048576 AND entries BETWEEN 2 AND 3;
 SET lsbf.cache_size = '1MB';
@@ -158,9 +159,9 @@ SELECT 'lowered', entries FROM lsbf_cache() WHERE kind = 'hash functions';
 SQL
 )
 for line in "many|t" "one|1|t" "discarded|0|0|t" "128MB" "filters|1|t" "context|1|t" "released|0|0" "context|0" "after a savepoint|1" "rolled back|0|0" "failed|0|0" "lowered|1"; do
-  assert_match "lsbf.cache_size: $line" $'\n'"$said"$'\n' $'\n'"${line//|/\\|}"$'\n'
+  assert_match "lsbf.cache_size: $line" $'\n'"$output"$'\n' $'\n'"${line//|/\\|}"$'\n'
 done
 turns="SELECT sum(c) FROM generate_series(1, 3) r, LATERAL (SELECT count(*) AS c FROM (SELECT v FROM vectors LIMIT 200) q, large WHERE approx_member(f, v) AND r > 0) s"
 assert_at_most "six large filters in turn stay within the limit" "$(peak "$turns")" "$((nothing + 128 + size + 20))"
-assert_eq "and answer the same" "$(query "SET lsbf.cache_size = '1MB'; $turns")" "$(query "SET lsbf.cache_size = '4GB'; $turns")"
-assert_match "a limit below the least" "$(server_psql main -v VERBOSITY=verbose -c "SELECT lsbf_kind(f) FROM small LIMIT 1" -c "SET lsbf.cache_size = 100" 2>&1 || true)" "22023: 100 kB is outside the valid range"
+assert_eq "with any limit they give the same answers" "$(query "SET lsbf.cache_size = '1MB'; $turns")" "$(query "SET lsbf.cache_size = '4GB'; $turns")"
+assert_match "a limit below the minimum is refused" "$(server_psql main -v VERBOSITY=verbose -c "SELECT lsbf_kind(f) FROM small LIMIT 1" -c "SET lsbf.cache_size = 100" 2>&1 || true)" "22023: 100 kB is outside the valid range"

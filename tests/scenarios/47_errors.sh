@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Errors that pass through Rust arrive as they were raised: message, detail, hint, context, and the names of schema, table, column, data
-# type and constraint.
+# Errors that pass through Rust are reported as they were raised: message, detail, hint, context, and the names of schema, table,
+# column, data type and constraint.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 
 server_start main
@@ -16,8 +16,8 @@ CREATE VIEW broken AS SELECT v FROM plain WHERE raising();
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 CREATE VIEW checked AS SELECT ARRAY[((v[1] - 20)::int)::positive]::real[] AS v FROM plain;
 CREATE FUNCTION broken_filter() RETURNS lsbf STABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM raising(); RETURN NULL; END $$;
--- The same error, caught here and by a caller, as all that can be seen of it.
-CREATE FUNCTION seen(query text) RETURNS text LANGUAGE plpgsql AS $$
+-- All fields of the error that a query raises.
+CREATE FUNCTION fields(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   m text; d text; h text; c text; n text; t text; y text; s text; x text; k text;
 BEGIN
@@ -29,48 +29,48 @@ EXCEPTION WHEN OTHERS THEN
   RETURN concat_ws('|', k, m, d, h, s, t, c, y, n) || E'\n' || x;
 END $$;
 SQL
-seen() { server_query main "SELECT seen(\$q\$$1\$q\$)"; }
+fields() { server_query main "SELECT fields(\$q\$$1\$q\$)"; }
 
-fields="P4242|the message|the detail|the hint|the_schema|the_table|the_column|the_type|the_constraint"
-said=$(seen "SELECT lsbf_design_for('broken', 'v', 0.1)")
-assert_eq "a function of a view: all fields" "$(head -1 <<<"$said")" "$fields"
-assert_match "a function of a view: where it happened" "$said" "PL/pgSQL function raising\(\) line 3 at RAISE.*SQL statement.*lsbf_design_for.*PL/pgSQL function seen\(text\) line 5 at EXECUTE"
-assert_eq "every context once" "$(grep -c "PL/pgSQL function seen" <<<"$said")" 1
-plain=$(seen "SELECT raising()")
-assert_eq "the same as without us" "$(head -1 <<<"$plain")" "$fields"
-said=$(seen "SELECT lsbf_design_for('checked', 'v', 0.1)")
-assert_eq "a domain's constraint" "$(head -1 <<<"$said")" '23514|value for domain positive violates check constraint "positive_check"|||public|||positive|positive_check'
-said=$(seen "EXPLAIN SELECT FROM plain WHERE approx_member(broken_filter(), v)")
-assert_eq "a function called by the planner: all fields" "$(head -1 <<<"$said")" "$fields"
-assert_match "a function called by the planner: where it happened" "$said" "function raising\(\) line 3 at RAISE.*function broken_filter\(\) line 1 at PERFORM"
-said=$(seen "SELECT lsbf_new(metric => 'l3', capacity => 1, near => 1)")
-assert_match "an error of ours: message, hint and the caller's context" "$said" '^22023\|unknown metric "l3"\|.*PL/pgSQL function seen'
+expected="P4242|the message|the detail|the hint|the_schema|the_table|the_column|the_type|the_constraint"
+output=$(fields "SELECT lsbf_design_for('broken', 'v', 0.1)")
+assert_eq "a function of a view: all fields" "$(head -1 <<<"$output")" "$expected"
+assert_match "a function of a view: where it happened" "$output" "PL/pgSQL function raising\(\) line 3 at RAISE.*SQL statement.*lsbf_design_for.*PL/pgSQL function fields\(text\) line 5 at EXECUTE"
+assert_eq "every line of the context is reported once" "$(grep -c "PL/pgSQL function fields" <<<"$output")" 1
+plain=$(fields "SELECT raising()")
+assert_eq "the fields are the same as without the extension" "$(head -1 <<<"$plain")" "$expected"
+output=$(fields "SELECT lsbf_design_for('checked', 'v', 0.1)")
+assert_eq "the constraint of a domain: all fields" "$(head -1 <<<"$output")" '23514|value for domain positive violates check constraint "positive_check"|||public|||positive|positive_check'
+output=$(fields "EXPLAIN SELECT FROM plain WHERE approx_member(broken_filter(), v)")
+assert_eq "a function called by the planner: all fields" "$(head -1 <<<"$output")" "$expected"
+assert_match "a function called by the planner: where it happened" "$output" "function raising\(\) line 3 at RAISE.*function broken_filter\(\) line 1 at PERFORM"
+output=$(fields "SELECT lsbf_new(metric => 'l3', capacity => 1, near => 1)")
+assert_match "an error of the extension: message, hint and the context of the caller" "$output" '^22023\|unknown metric "l3"\|.*PL/pgSQL function fields'
 
-# Notices on the way are shown, and an error that is handled within is none.
+# A NOTICE from within is shown, and an error that was handled within is not.
 server_query main "CREATE FUNCTION tolerant() RETURNS boolean LANGUAGE plpgsql AS \$\$
   BEGIN
-    RAISE NOTICE 'a notice on the way';
+    RAISE NOTICE 'a notice from within';
     BEGIN PERFORM raising(); EXCEPTION WHEN OTHERS THEN NULL; END;
     RETURN true;
   END \$\$;
   CREATE VIEW tolerated AS SELECT v FROM plain WHERE tolerant()"
-said=$(server_psql main -At -c "SELECT max(capacity) FROM lsbf_design_for('tolerated', 'v', 0.1)" 2>&1)
-assert_match "a notice within is shown, an error that was handled is not" "$said" "a notice on the way.*50"
-assert_eq "no error in its place" "$(grep -c "the message" <<<"$said" || true)" 0
-said=$(seen "SELECT lsbf_design_for('tolerated', 'v', -1)")
-assert_match "nor in that of an error of ours" "$said" "^22023\|near must be"
+output=$(server_psql main -At -c "SELECT max(capacity) FROM lsbf_design_for('tolerated', 'v', 0.1)" 2>&1)
+assert_match "a notice within is shown, an error that was handled is not" "$output" "a notice from within.*50"
+assert_eq "the handled error is not reported" "$(grep -c "the message" <<<"$output" || true)" 0
+output=$(fields "SELECT lsbf_design_for('tolerated', 'v', -1)")
+assert_match "an error of the extension is not confused with it" "$output" "^22023\|near must be"
 
-# A cancelled statement in a function keeps its context.
-said=$(server_psql main -v ON_ERROR_STOP=0 2>&1 <<'SQL'
+# The cancellation of a statement within a function keeps its context.
+output=$(server_psql main -v ON_ERROR_STOP=0 2>&1 <<'SQL'
 CREATE FUNCTION slow() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM lsbf_design('l2', 1e-169, 1000000, 100); END $$;
 SET statement_timeout = '300ms';
 SELECT slow();
 SQL
 )
-assert_match "a timeout within a function keeps its context" "$said" "canceling statement due to statement timeout.*CONTEXT:.*PL/pgSQL function slow\(\) line 1 at PERFORM"
+assert_match "a timeout within a function keeps its context" "$output" "canceling statement due to statement timeout.*CONTEXT:.*PL/pgSQL function slow\(\) line 1 at PERFORM"
 
-# An error of a parallel worker arrives while the leader is in a function of ours.
-said=$(server_psql main -At -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<'SQL'
+# An error of a parallel worker arrives while the leader runs a function of the extension.
+output=$(server_psql main -At -v ON_ERROR_STOP=0 -v VERBOSITY=verbose 2>&1 <<'SQL'
 CREATE TABLE numbers AS SELECT i FROM generate_series(1, 20000) i;
 ALTER TABLE numbers SET (parallel_workers = 2);
 ANALYZE numbers;
@@ -86,5 +86,5 @@ SELECT format('SELECT count(*) FROM numbers WHERE raising_in_workers(%s) AND lsb
   blooms => 1000000, tables => 255, bloom_hashes => 31), ARRAY[i, 2, 3]::real[]), 30) > 0', pg_backend_pid()) \gexec
 SQL
 )
-assert_match "an error of a worker: all of it" "$said" \
+assert_match "an error of a worker: all fields" "$output" \
   "P4242: the message.*the detail.*the hint.*PL/pgSQL function raising\(\) line 3.*parallel worker.*SCHEMA NAME:  the_schema.*TABLE NAME:  the_table.*COLUMN NAME:  the_column.*DATATYPE NAME:  the_type.*CONSTRAINT NAME:  the_constraint"

@@ -22,7 +22,7 @@ SELECT v FROM bad WHERE expect_error(format('SELECT approx_member(f(%L), %s)', f
 -- An error does not affect the next call.
 SELECT approx_member(f('l2'), ARRAY[1, 2, 3]::real[]) AS l2, approx_member(f('cosine'), ARRAY[1, 2, 3]::real[]) AS cosine, approx_member(f('bits'), B'0101') AS bits, approx_member(f('jaccard'), ARRAY[1, 2, 3]) AS jaccard;
 
--- Unusual but valid: other lower bounds, negative zero, tiny and huge numbers, order and repetition in sets, elements written differently.
+-- Unusual but valid: other lower bounds, negative zero, tiny and huge numbers, order and repetition in sets, other notations.
 SELECT approx_member(f('l2'), '[5:7]={1,2,3}'::real[]) AS bounds, approx_member(f('l2'), ARRAY[1, 2, 3]::real[] || '{}'::real[]) AS concatenated, approx_member(f('l2'), (ARRAY[0, 1, 2, 3]::real[])[2:4]) AS slice;
 SELECT approx_member(lsbf_add(lsbf_new(capacity => 10, near => 0.1), '{0,0}'::real[]), '{-0,0}'::real[]) AS negative_zero,
   lsbf_add(lsbf_new(capacity => 10, near => 0.1), '{0,0}'::real[]) = lsbf_add(lsbf_new(capacity => 10, near => 0.1), '{-0,0}'::real[]) AS same_member;

@@ -1,6 +1,6 @@
-//! The balance of the LSBF paper between the two kinds of errors, where a parameter is chosen for the user.
+//! The LSBF paper's trade-off between false positives and false negatives, used to choose default parameters.
 
-/// The weight of false positives: a missed row is worse than a wasted exact comparison.
+/// The weight of false positives: a missed row is worse than an unnecessary exact comparison.
 pub const LAMBDA: f64 = 0.3;
 
 /// f_balance of the LSBF paper: lambda FPR + (1 - lambda) FNR.

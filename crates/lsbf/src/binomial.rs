@@ -5,7 +5,7 @@ fn ln_choose(n: u32, k: u32) -> f64 {
     ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
 }
 
-/// n over k.
+/// The binomial coefficient "n choose k".
 pub fn choose(n: u32, k: u32) -> f64 {
     libm::exp(ln_choose(n, k))
 }
@@ -23,16 +23,16 @@ pub fn pmf(n: u32, p: f64, k: u32) -> f64 {
 
 /// P(Bin(n, p) >= k).
 pub fn at_least(n: u32, p: f64, k: u32) -> f64 {
-    // The shorter side is summed, so that small tails keep their digits.
+    // Sum the smaller tail directly: 1 - x would cancel its significant digits.
     if f64::from(k) > f64::from(n) * p { upper(n, p, k) } else { (1.0 - lower(n, p, k)).max(0.0) }
 }
 
-/// P(Bin(n, p) < k), exact in the small tail.
+/// P(Bin(n, p) < k), without cancellation in the small tail.
 pub fn below(n: u32, p: f64, k: u32) -> f64 {
     if f64::from(k) > f64::from(n) * p { (1.0 - upper(n, p, k)).max(0.0) } else { lower(n, p, k) }
 }
 
-/// Sums from k up; beyond the mode each term is smaller than the one before.
+/// Sums upwards from k; beyond the mode each term is smaller than the previous one.
 fn upper(n: u32, p: f64, k: u32) -> f64 {
     if k > n || p <= 0.0 {
         return f64::from(u8::from(k == 0));
@@ -48,7 +48,7 @@ fn upper(n: u32, p: f64, k: u32) -> f64 {
     sum.min(1.0)
 }
 
-/// Sums from k - 1 down.
+/// Sums downwards from k - 1.
 fn lower(n: u32, p: f64, k: u32) -> f64 {
     if k == 0 || p >= 1.0 {
         return f64::from(u8::from(k > n));
@@ -65,19 +65,19 @@ fn lower(n: u32, p: f64, k: u32) -> f64 {
     sum.min(1.0)
 }
 
-/// The distribution of the number of successes of independent trials with these probabilities.
+/// The Poisson-binomial distribution: P(n successes) of independent trials with these probabilities, for every n.
 pub fn poisson_binomial(probabilities: &[f64]) -> Vec<f64> {
-    let mut law = Vec::with_capacity(probabilities.len() + 1);
-    law.push(1.0);
-    probabilities.iter().for_each(|&p| add_trial(&mut law, p));
-    law
+    let mut distribution = Vec::with_capacity(probabilities.len() + 1);
+    distribution.push(1.0);
+    probabilities.iter().for_each(|&p| add_trial(&mut distribution, p));
+    distribution
 }
 
-/// Takes one more trial into a distribution.
-pub fn add_trial(law: &mut Vec<f64>, p: f64) {
-    law.push(0.0);
-    for j in (0..law.len()).rev() {
-        law[j] = law[j] * (1.0 - p) + if j > 0 { law[j - 1] * p } else { 0.0 };
+/// Adds one more trial to a Poisson-binomial distribution.
+pub fn add_trial(distribution: &mut Vec<f64>, p: f64) {
+    distribution.push(0.0);
+    for j in (0..distribution.len()).rev() {
+        distribution[j] = distribution[j] * (1.0 - p) + if j > 0 { distribution[j - 1] * p } else { 0.0 };
     }
 }
 
@@ -86,11 +86,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tails_agree_with_the_law() {
+    fn tails_agree_with_the_distribution() {
         for (n, p) in [(1, 0.3), (16, 0.9), (25, 0.0097), (255, 0.5)] {
-            let law = poisson_binomial(&vec![p; n as usize]);
+            let distribution = poisson_binomial(&vec![p; n as usize]);
             for k in 0..=n + 1 {
-                let tail: f64 = law.iter().skip(k as usize).sum();
+                let tail: f64 = distribution.iter().skip(k as usize).sum();
                 assert!((at_least(n, p, k) - tail).abs() < 1e-9, "{n} {p} {k}");
                 assert!((below(n, p, k) - (1.0 - tail)).abs() < 1e-9, "{n} {p} {k}");
             }

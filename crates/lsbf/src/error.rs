@@ -1,97 +1,110 @@
-//! The one error type of the pure core: a message in PostgreSQL's style and the class of SQLSTATE it belongs to.
+//! The error type of this crate: a message in PostgreSQL's style and the SQLSTATE it is reported with.
 
-/// The class of an error; the glue maps each to an SQLSTATE.
+/// The class of an error, which the extension maps to an SQLSTATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// 22023: a parameter is out of range or two parameters contradict each other.
     Parameter,
-    /// 22000: the data do not fit the filter.
+    /// 22000: the data does not match the filter.
     Data,
-    /// 22P02: text that is not a filter or a vector.
+    /// 22P02: invalid text representation of a filter or a vector.
     Text,
-    /// 22P03: bytes that are not a filter.
+    /// 22P03: invalid binary representation of a filter.
     Binary,
-    /// 54000: larger than the limits allow.
+    /// 54000: a limit is exceeded.
     TooLarge,
-    /// 53200: no memory for the expanded functions.
+    /// 53200: a fallible allocation failed.
     OutOfMemory,
-    /// 42P01: there is no such table.
+    /// 42P01: undefined table.
     NoTable,
-    /// 42703: a table has no such column.
+    /// 42703: undefined column.
     NoColumn,
-    /// 22021: bytes that are no text.
+    /// 22021: bytes that are not valid text in the server's encoding.
     Encoding,
-    /// 42P13: an SQL function was declared with types that its code does not read.
+    /// 42P13: an SQL function was declared with argument types that its implementation does not support.
     Declaration,
-    /// 55000: a table was changed while it was looked at.
+    /// 55000: a table was changed while it was being read.
     Changed,
 }
 
-/// What went wrong, and what would work where that is known.
+/// An error with an optional hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
+    /// The class of the error.
     pub code: Code,
+    /// The primary message: lower case, without a period.
     pub message: String,
+    /// What to do next, as a sentence.
     pub hint: Option<String>,
 }
 
+/// The result of a fallible operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// An error without a hint.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Error { code, message: message.into(), hint: None }
     }
 
+    /// An error of class [`Code::Parameter`].
     pub fn parameter(message: impl Into<String>) -> Self {
         Self::new(Code::Parameter, message)
     }
 
+    /// An error of class [`Code::Data`].
     pub fn data(message: impl Into<String>) -> Self {
         Self::new(Code::Data, message)
     }
 
+    /// An error of class [`Code::TooLarge`].
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(Code::TooLarge, message)
     }
 
-    /// `near` was left out.
+    /// `near` was omitted.
     pub fn no_near() -> Self {
-        Self::parameter("near must be given: the distance within which vectors count as close")
-            .with_hint("Look at the distances of rows that belong together, in the unit of the metric; hamming and jaccard go from 0 to 1.")
+        Self::parameter("near must be specified").with_hint(
+            "It is the distance within which two vectors count as close. \
+             Look at the distances between rows that belong together; hamming and jaccard distances range from 0 to 1.",
+        )
     }
 
-    /// `capacity` was left out.
+    /// `capacity` was omitted.
     pub fn no_capacity() -> Self {
-        Self::parameter("capacity must be given: the number of members the filter is to hold")
-            .with_hint("lsbf_design_for(table, column, near => ...) takes it, and all else, from a table.")
+        Self::parameter("capacity must be specified").with_hint(
+            "It is the number of members that the filter is designed for. \
+             lsbf_design_for(table, column, near => ...) takes it from a table.",
+        )
     }
 
-    /// The prototype was left out.
+    /// The prototype is NULL.
     pub fn no_prototype() -> Self {
         Self::parameter("prototype must not be null")
-            .with_hint("Make one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.")
+            .with_hint("Create one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.")
     }
 
-    /// Rows of one `scope`, a group or a partition, came with different prototypes.
+    /// The rows of one `scope`, a group or a partition, have different prototypes.
     pub fn prototypes_differ(scope: &str, difference: Option<Error>) -> Self {
-        let difference = difference.map_or_else(|| "they have different members".into(), |error| error.message);
-        Self::parameter(format!("the prototype must be the same for all rows of a {scope}: {difference}"))
-            .with_hint("Give it as a subquery, (SELECT prototype FROM ...), which is evaluated once.")
+        let difference =
+            difference.map_or_else(|| "the prototypes have different members".into(), |error| error.message);
+        Self::parameter(format!("prototype must be the same for all rows of a {scope}: {difference}"))
+            .with_hint("Pass it as a subquery, (SELECT prototype FROM ...), which is evaluated only once.")
     }
 
-    /// A vector of length zero, under cosine.
+    /// A zero vector, for metric cosine.
     pub fn zero_vector() -> Self {
-        Self::data("a zero vector has no direction, so no cosine distance")
-            .with_hint("Aggregates pass over NULL: CASE WHEN ... THEN vec END leaves such rows out.")
+        Self::data("cosine distance is not defined for zero vectors")
+            .with_hint("Aggregates skip NULLs: CASE WHEN ... THEN vec END leaves such rows out.")
     }
 
-    /// A set without elements.
+    /// An empty set.
     pub fn empty_set() -> Self {
-        Self::data("an empty set has no Jaccard distance to another set")
-            .with_hint("Aggregates pass over NULL: nullif(elements, '{}') leaves such rows out.")
+        Self::data("Jaccard distance is not defined for empty sets")
+            .with_hint("Aggregates skip NULLs: nullif(elements, '{}') leaves such rows out.")
     }
 
-    /// What would work: a sentence, with the function to call where there is one.
+    /// Adds a hint: a sentence that tells what to do next.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

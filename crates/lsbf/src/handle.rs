@@ -10,8 +10,8 @@ use crate::vector::Vector;
 
 /// A filter that can be filled, queried, merged and stored.
 ///
-/// Its hash functions are expanded when the first vector is added or queried, since only then the dimensions are known for
-/// sure. Many filters with the same parameters can share one [`Engine`]; see [`Owned`].
+/// Its hash functions are expanded from the seed when the first vector is added or queried, because the number of
+/// dimensions may not be known before. Many filters with the same parameters can share one [`Engine`]; see [`Owned`].
 pub struct Filter {
     owned: Owned,
     params: Params,
@@ -19,21 +19,21 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// An empty filter. `near` and `capacity` must be given; all else has a default.
+    /// Creates an empty filter. `near` and `capacity` are required; all other options have defaults.
     pub fn new(kind: Kind, metric: Metric, options: &Options) -> Result<Filter> {
         let (params, dims) = parameters(kind, metric, options)?;
         let centre = options.centre.as_deref().filter(|_| params.centre() != 0).unwrap_or_default();
         Ok(Filter { owned: Owned::centred(&params, dims, centre), params, engine: None })
     }
 
-    /// Reads the bytes of a filter. All of them are validated.
+    /// Reads a filter from its bytes, which are validated completely.
     pub fn from_bytes(bytes: &[u8]) -> Result<Filter> {
         let owned = Owned::read(bytes)?;
         let params = format::decode_params(owned.view().stored())?;
         Ok(Filter { owned, params, engine: None })
     }
 
-    /// The bytes of the filter: a function of its parameters and its members.
+    /// The bytes of the filter. They depend only on its parameters and the set of its members.
     pub fn to_bytes(&self) -> &[u8] {
         format::payload(&self.owned.image)
     }
@@ -67,23 +67,24 @@ impl Filter {
         &self.params
     }
 
-    /// What is known of the filter: its size, its fill and an estimate of the number of members.
+    /// The size of the filter, its fill and an estimate of its number of members.
     pub fn facts(&self) -> Result<Facts> {
         Facts::of(&self.owned.image)
     }
 
-    /// The predicted share of vectors at distance `far` from every member for which [`Filter::contains`] returns true.
+    /// The predicted fraction of vectors whose nearest member is at distance `far` for which [`Filter::contains`]
+    /// returns true.
     pub fn false_positives(&self) -> Result<f64> {
         Ok(rates::false_positives(&self.facts()?, 1.0))
     }
 
-    /// The predicted share of vectors at this distance from a member for which [`Filter::contains`] returns false.
+    /// The predicted fraction of vectors at this distance from a member for which [`Filter::contains`] returns false.
     pub fn false_negatives(&self, distance: f64) -> Result<f64> {
         Ok(1.0 - rates::acceptance(&self.facts()?, distance, 1.0))
     }
 }
 
-/// The hash functions of a filter, expanded if they are not yet. A filter without dims takes those of the first vector.
+/// The expanded hash functions of a filter. A filter whose dims are unknown takes those of the vector.
 fn expanded<'a>(
     engine: &'a mut Option<Engine>,
     params: &Params,
@@ -91,7 +92,7 @@ fn expanded<'a>(
     vector: &Vector,
 ) -> Result<&'a mut Engine> {
     let made = match engine.take() {
-        // Queries do not fix the dims of an empty filter.
+        // Queries do not set the dims of an empty filter, so that the next vector may have others.
         Some(engine) if filter.header.dims != 0 || engine.dims == params.input(vector)?.dims => engine,
         _ => {
             let dims = match filter.header.dims {
@@ -128,13 +129,13 @@ mod tests {
             assert!(copy.contains_within(&[0.0f32, i as f32 * -100.0 - 50.0][..], 3.0).unwrap());
         }
         let facts = copy.facts().unwrap();
-        // The sketch of 1,024 registers has a standard error of 4 % at this size.
+        // Four standard errors of the member sketch, which is at most 4 %.
         assert!((84..=116).contains(&facts.members), "{}", facts.members);
         assert!(copy.false_positives().unwrap() < 0.2 && copy.false_negatives(0.0).unwrap() < 1e-6);
     }
 
     #[test]
-    fn an_empty_filter_answers_vectors_of_any_length_and_the_first_member_fixes_it() {
+    fn an_empty_filter_accepts_any_dims_until_the_first_member_is_added() {
         let mut filter = filter(10);
         assert!(!filter.contains(&[1.0f32, 2.0][..]).unwrap());
         assert!(!filter.contains(&[1.0f32, 2.0, 3.0][..]).unwrap());
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_with_other_parameters_are_not_merged() {
+    fn filters_with_different_parameters_are_not_merged() {
         assert!(filter(10).union(&filter(20)).unwrap_err().message.contains("capacity"));
     }
 }

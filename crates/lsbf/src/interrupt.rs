@@ -1,16 +1,16 @@
-//! Checks for interrupts in work that may take seconds: the one mechanism, for the core and for whoever embeds it.
+//! Checks for interrupts in work that may take seconds. The embedding program sets the function to call.
 
 use std::sync::OnceLock;
 
-/// The function that checks; none outside of a server.
+/// Unset outside of a server.
 static CHECK: OnceLock<fn()> = OnceLock::new();
 
-/// Sets the function that checks for interrupts, once per process. It unwinds if there is one.
+/// Sets the function that checks for interrupts, once per process. It unwinds if an interrupt is pending.
 pub fn set(check: fn()) {
     CHECK.get_or_init(|| check);
 }
 
-/// Called between two steps of long work.
+/// Checks for interrupts; called regularly by long loops.
 #[inline]
 pub fn check() {
     if let Some(check) = CHECK.get() {

@@ -1,57 +1,60 @@
-//! Memory that may not be there: asking for it gives an error instead of ending the process.
+//! Fallible allocation: running out of memory is an error instead of the end of the process.
 
 use crate::error::{Code, Error, Result};
 use std::cell::Cell;
 
 thread_local! {
-    static ASKING: Cell<bool> = const { Cell::new(false) };
+    static IS_FALLIBLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether memory is being asked for by someone who can do without: an allocator that fails may then say so.
-pub fn is_asked_for() -> bool {
-    ASKING.get()
+/// Whether the current allocation is fallible: the allocator may then return null.
+pub fn is_fallible() -> bool {
+    IS_FALLIBLE.get()
 }
 
-/// Makes room in a vector for exactly so many elements more.
-pub fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<()> {
-    ask(|| vector.try_reserve_exact(more))
+/// Reserves capacity for exactly `additional` more elements.
+pub fn reserve<T>(vector: &mut Vec<T>, additional: usize) -> Result<()> {
+    fallible(|| vector.try_reserve_exact(additional))
 }
 
-/// The same for a vector that grows by and by.
-pub fn grow<T>(vector: &mut Vec<T>, more: usize) -> Result<()> {
-    ask(|| vector.try_reserve(more))
+/// Reserves capacity for at least `additional` more elements, amortized for vectors that grow in small steps.
+pub fn grow<T>(vector: &mut Vec<T>, additional: usize) -> Result<()> {
+    fallible(|| vector.try_reserve(additional))
 }
 
-/// The same for a text.
-pub fn grow_text(text: &mut String, more: usize) -> Result<()> {
-    match text.capacity() - text.len() >= more {
+/// Reserves capacity for at least `additional` more bytes of a string.
+pub fn grow_text(text: &mut String, additional: usize) -> Result<()> {
+    match text.capacity() - text.len() >= additional {
         true => Ok(()),
-        false => ask(|| text.try_reserve(more)),
+        false => fallible(|| text.try_reserve(additional)),
     }
 }
 
-/// Checks that there are so many bytes, for work that will take them in pieces.
-pub fn check_room(bytes: usize) -> Result<()> {
+/// Checks that `bytes` bytes are available, before work that allocates them in pieces.
+pub fn check_available(bytes: usize) -> Result<()> {
     reserve(&mut Vec::<u8>::new(), bytes)
 }
 
-/// Has freed memory given back to the system, after work that took much of it: else the allocator keeps it for later.
-pub fn give_back() {
+/// Returns freed memory to the operating system after work that needed much of it; otherwise the allocator keeps it.
+pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         unsafe extern "C" {
-            fn malloc_trim(keep: usize) -> std::ffi::c_int;
+            fn malloc_trim(pad: usize) -> std::ffi::c_int;
         }
-        // SAFETY: glibc's function may be called at any time.
+        // SAFETY: malloc_trim may be called at any time.
         unsafe { malloc_trim(0) };
     }
 }
 
-fn ask(reserve: impl FnOnce() -> std::result::Result<(), std::collections::TryReserveError>) -> Result<()> {
-    ASKING.set(true);
-    let made = reserve();
-    ASKING.set(false);
-    made.map_err(|_| Error::new(Code::OutOfMemory, "out of memory"))
+#[doc(hidden)]
+pub use {is_fallible as is_asked_for, trim as give_back};
+
+fn fallible(reserve: impl FnOnce() -> std::result::Result<(), std::collections::TryReserveError>) -> Result<()> {
+    IS_FALLIBLE.set(true);
+    let result = reserve();
+    IS_FALLIBLE.set(false);
+    result.map_err(|_| Error::new(Code::OutOfMemory, "out of memory"))
 }
 
 #[cfg(test)]
@@ -59,10 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_an_error() {
-        assert!(check_room(1 << 20).is_ok());
-        assert_eq!(check_room(isize::MAX as usize).unwrap_err().code, Code::OutOfMemory);
+    fn failed_allocations_are_errors() {
+        assert!(check_available(1 << 20).is_ok());
+        assert_eq!(check_available(isize::MAX as usize).unwrap_err().code, Code::OutOfMemory);
         assert_eq!(grow(&mut vec![0u64; 8], usize::MAX / 16).unwrap_err().code, Code::OutOfMemory);
-        assert!(!is_asked_for());
+        assert!(!is_fallible());
     }
 }

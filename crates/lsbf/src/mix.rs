@@ -1,4 +1,4 @@
-//! Mixing of 64-bit values. The constants and steps are part of the format (docs/format.md).
+//! Mixing of 64-bit values. The constants and steps are part of the stored format (docs/format.md).
 
 const K0: u64 = 0xa076_1d64_78bd_642f;
 const K1: u64 = 0xe703_7ed1_a0b4_28db;
@@ -44,7 +44,8 @@ mod tests {
                 total += (mix(7, x) ^ mix(7, x ^ (1 << bit))).count_ones();
             }
         }
-        // 2 x 64 x 64 outputs of 64 bits, each flipping with probability 1/2: sd of the mean is 0.044 bits.
+        // 2 x 64 x 64 outputs of 64 bits, each of which flips with probability 1/2: the standard deviation of the mean
+        // is 0.044 bits.
         let mean = f64::from(total) / (2.0 * 64.0 * 64.0);
         assert!((mean - 32.0).abs() < 4.0 * 0.044, "{mean}");
     }

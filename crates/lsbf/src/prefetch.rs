@@ -1,13 +1,13 @@
-//! Telling the processor what will be read soon, so that reading it does not wait for memory.
+//! Prefetching of memory that will be read soon.
 
 const LINE: usize = 64;
-/// Lines of one vector that are asked for ahead.
-const MOST_LINES: usize = 64;
+/// Cache lines of one vector that are prefetched.
+const MAX_LINES: usize = 64;
 
-/// Brings the cache line of an address closer. Any address will do: what is not there is not fetched.
+/// Prefetches the cache line of an address, which may be invalid.
 #[inline(always)]
 pub fn prefetch(address: usize) {
-    // SAFETY: a hint that reads nothing and never faults.
+    // SAFETY: a prefetch is a hint that never faults.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -17,8 +17,8 @@ pub fn prefetch(address: usize) {
     let _ = address;
 }
 
-/// Brings the first lines of some bytes closer, all at once: left to itself, a processor starts with a few and waits.
+/// Prefetches the first cache lines of a byte range at once; the hardware prefetcher would only follow a few ahead.
 #[inline]
 pub fn prefetch_bytes(address: usize, bytes: usize) {
-    (0..bytes.min(MOST_LINES * LINE)).step_by(LINE).for_each(|offset| prefetch(address.wrapping_add(offset)));
+    (0..bytes.min(MAX_LINES * LINE)).step_by(LINE).for_each(|offset| prefetch(address.wrapping_add(offset)));
 }

@@ -1,6 +1,7 @@
-//! The format: version 1 stays readable forever, the same seed gives the same bits, and nothing else is let in.
+//! The stored format: version 1 stays readable forever, the same seed gives the same bits, and invalid values are
+//! rejected.
 //!
-//! `BLESS=1 cargo test --test format` writes the golden files anew; after a release that must never be needed.
+//! `BLESS=1 cargo test --test format` rewrites the golden files, which must never be necessary after a release.
 
 mod common;
 
@@ -32,7 +33,7 @@ fn golden() -> Vec<Golden> {
         let name = format!("{}{any}_{}{alphabet}", kind.name(), space.metric.name());
         made(name, space, params(kind, space, 8, 20061106), DIMS)
     });
-    // More dimensions than a block of a fast transform has.
+    // More dimensions than a block of a fast transform.
     let fast = all().into_iter().filter_map(|(kind, space)| {
         let params = params(kind, space, 8, 20061106);
         let params = Params { family: params.family.fast()?, ..params };
@@ -62,7 +63,7 @@ fn golden() -> Vec<Golden> {
         let params = parameters(Kind::Probing, space.metric, &options).unwrap().0;
         centred(name.into(), space, params, 150, centre)
     });
-    // So few members in so small an ILBF are no list.
+    // Five members of an ILBF of capacity 8 are not stored as a list, but with capacity 100 they are.
     let roomy = all().into_iter().filter(|(kind, _)| *kind == Kind::Ilbf).map(|(kind, space)| {
         made(format!("ilbf_{}_roomy", space.metric.name()), space, params(kind, space, 100, 20061106), DIMS)
     });
@@ -88,8 +89,8 @@ fn accept(payload: &[u8]) -> lsbf::error::Result<Vec<u64>> {
     Owned::read(payload).map(|filter| filter.image)
 }
 
-/// A filter's bits as words, whatever its form.
-fn unfolded(params: &Params, filter: &Owned) -> Vec<u64> {
+/// A filter with its bits as words, even if it should be a list.
+fn as_words(params: &Params, filter: &Owned) -> Vec<u64> {
     let view = format::View::valid(&filter.image);
     let header = format::Header::empty(view.stored().len(), view.header.dims, view.header.has_centre, true);
     let mut image = vec![0; header.image_words(params)];
@@ -101,8 +102,8 @@ fn unfolded(params: &Params, filter: &Owned) -> Vec<u64> {
 #[test]
 fn golden_files_of_version_1_are_read_and_rebuilt() {
     for mut g in golden() {
-        // Both forms of a body: words, and the list that so few members have.
-        let words = unfolded(&g.params, &g.filter);
+        // Both forms of a body: words and, for few members, a list.
+        let words = as_words(&g.params, &g.filter);
         let list = (words != g.filter.image).then_some(("v1_list", &g.filter.image));
         for (form, built) in [("v1", &words)].into_iter().chain(list) {
             let path = format!("{}/tests/golden/{form}_{}.txt", env!("CARGO_MANIFEST_DIR"), g.name);
@@ -111,9 +112,12 @@ fn golden_files_of_version_1_are_read_and_rebuilt() {
             }
             let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
             let golden = STANDARD.decode(text.trim()).unwrap();
-            assert!(golden == format::payload(built), "{path}: built anew, the filter differs from the golden file");
+            assert!(golden == format::payload(built), "{path}: the rebuilt filter differs from the golden file");
             let stored = accept(&golden).unwrap();
-            assert!(stored == g.filter.image, "{path}: read, the filter differs from one built anew");
+            assert!(
+                stored == g.filter.image,
+                "{path}: the filter read from the golden file differs from the rebuilt one"
+            );
             assert_eq!(format::decode_params(format::params_of(&stored)).unwrap(), g.params);
         }
         for member in &g.members {
@@ -125,7 +129,7 @@ fn golden_files_of_version_1_are_read_and_rebuilt() {
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn every_truncation_is_rejected() {
     for g in golden() {
         let payload = format::payload(&g.filter.image);
         for len in 0..payload.len() {
@@ -137,9 +141,9 @@ fn every_truncation_is_refused() {
 }
 
 #[test]
-fn whatever_is_accepted_can_be_used() {
+fn every_accepted_value_can_be_used() {
     let mut s = Stream::new(5, 5);
-    let (mut accepted, mut refused) = (0, 0);
+    let (mut accepted, mut rejected) = (0, 0);
     for g in golden() {
         let payload = format::payload(&g.filter.image).to_vec();
         let start = payload.len().min(2000);
@@ -148,7 +152,7 @@ fn whatever_is_accepted_can_be_used() {
             let at = if round < start { round } else { s.below(start as u64) as usize };
             changed[at] = s.word() as u8;
             let Ok(image) = accept(&changed) else {
-                refused += 1;
+                rejected += 1;
                 continue;
             };
             accepted += 1;
@@ -160,7 +164,7 @@ fn whatever_is_accepted_can_be_used() {
                 let _ = engine.contains(&format::View::valid(&image).queried(), &member.view(), 1.0);
                 let _ = engine.votes(&format::View::valid(&image).queried(), &member.view(), theta);
             }
-            // Rates of a filter with probes are found by experiment: a few will do.
+            // Rates of filters with probes are simulated, which is slow: check only some of them.
             let is_quick = facts.params.kind != Kind::Probing || round % 64 == 0;
             if facts.ones > 0 && facts.params.kind != Kind::Ilbf && is_quick {
                 let rate = lsbf::rates::acceptance(&facts, facts.params.near, 1.0);
@@ -171,49 +175,49 @@ fn whatever_is_accepted_can_be_used() {
             assert_eq!(merged.image, image);
         }
     }
-    assert!(accepted > 100 && refused > 10_000, "{accepted} accepted, {refused} refused");
+    assert!(accepted > 100 && rejected > 10_000, "{accepted} accepted, {rejected} rejected");
 }
 
 #[test]
-fn wrong_counters_and_stray_bits_are_refused() {
+fn wrong_counters_and_stray_bits_are_rejected() {
     for g in golden() {
-        let refused = |image: &[u64], change: &dyn Fn(&mut Vec<u8>), why: &str| {
+        let rejected = |image: &[u64], change: &dyn Fn(&mut Vec<u8>), why: &str| {
             let mut payload = format::payload(image).to_vec();
             change(&mut payload);
             let error = accept(&payload).unwrap_err().message;
             assert!(error.contains(why), "{}: {error:?} does not say {why:?}", g.name);
         };
-        let (words, list) = (unfolded(&g.params, &g.filter), &g.filter.image);
+        let (words, list) = (as_words(&g.params, &g.filter), &g.filter.image);
         for image in [&words, list] {
-            refused(image, &|p| p[0] = b'X', "does not begin with");
-            refused(image, &|p| p[4] = 2, "version 2 is unknown");
-            refused(image, &|p| p[5] ^= 2, "centre");
-            refused(image, &|p| p[5] |= 8, "unknown flags");
-            refused(image, &|p| p[5] ^= 4, "unknown flags");
-            refused(image, &|p| p[8] = 255, "parameters");
-            refused(image, &|p| p[36] = 9, "parameters");
+            rejected(image, &|p| p[0] = b'X', "does not begin with");
+            rejected(image, &|p| p[4] = 2, "version 2 is not supported");
+            rejected(image, &|p| p[5] ^= 2, "centre");
+            rejected(image, &|p| p[5] |= 8, "invalid flags");
+            rejected(image, &|p| p[5] ^= 4, "invalid flags");
+            rejected(image, &|p| p[8] = 255, "parameters");
+            rejected(image, &|p| p[36] = 9, "parameters");
         }
-        refused(&words, &|p| p[20] ^= 1, "bits are said to be set");
+        rejected(&words, &|p| p[20] ^= 1, "header counts");
         if !format::header_of(list).is_sparse {
             continue;
         }
-        // A list is as long as its counts say, in order, and within the filter.
-        refused(list, &|p| p[20] = p[20].wrapping_add(2), "its parameters call for");
-        refused(list, &|p| p[16] += 8, "its parameters call for");
+        // A list must have the length that the header implies, be sorted, and be within the filter.
+        rejected(list, &|p| p[20] = p[20].wrapping_add(2), "its parameters require");
+        rejected(list, &|p| p[16] += 8, "its parameters require");
         let view = format::View::valid(list);
         let (registers, body) = (view.header.words() * 8 - 4, view.header.body_start() * 8 - 4);
-        refused(list, &|p| p.copy_within(body..body + 4, body + 4), "not in order");
-        refused(list, &|p| p[body..body + 4].fill(255), "not in order or beyond the end");
-        refused(list, &|p| p.copy_within(registers..registers + 2, registers + 2), "sketch");
-        refused(list, &|p| p[registers] |= 63, "sketch");
+        rejected(list, &|p| p.copy_within(body..body + 4, body + 4), "not in order");
+        rejected(list, &|p| p[body..body + 4].fill(255), "not in order or beyond the end");
+        rejected(list, &|p| p.copy_within(registers..registers + 2, registers + 2), "sketch");
+        rejected(list, &|p| p[registers] |= 63, "sketch");
         if g.params.kind == Kind::Ilbf {
-            refused(list, &|p| p[28] ^= 1, "load of its Blooms");
+            rejected(list, &|p| p[28] ^= 1, "load of its Bloom filters");
         }
     }
 }
 
 #[test]
-fn a_list_has_no_bytes_to_spare() {
+fn the_padding_of_lists_must_be_zero() {
     let mut padded = 0;
     for g in golden() {
         let view = format::View::valid(&g.filter.image);
@@ -234,35 +238,39 @@ fn a_list_has_no_bytes_to_spare() {
             padded += 1;
         }
     }
-    assert!(padded > 5, "{padded} lists were padded");
+    assert!(padded > 5, "only {padded} lists have padding");
 }
 
-/// What lies on a page can be damaged after it was checked: what is merged is looked at again.
+/// Stored filters may be corrupted after they were validated. Merging checks what it relies on.
 #[test]
-fn a_damaged_image_is_refused_before_it_is_merged() {
+fn a_corrupt_image_is_rejected_before_it_is_merged() {
     for g in golden() {
-        for image in [unfolded(&g.params, &g.filter), g.filter.image.clone()] {
+        for image in [as_words(&g.params, &g.filter), g.filter.image.clone()] {
             let view = format::View::valid(&image);
             assert!(view.check(&g.params).is_ok());
-            let damaged = |change: &dyn Fn(&mut [u8])| {
+            let corrupted = |change: &dyn Fn(&mut [u8])| {
                 let mut image = image.clone();
                 change(format::bytes_of_mut(&mut image));
                 format::View::new(&image).and_then(|view| view.check(&g.params)).unwrap_err().message
             };
-            assert!(damaged(&|bytes| bytes[9] ^= 2).contains("length"), "{}: a centre more or less", g.name);
+            assert!(corrupted(&|bytes| bytes[9] ^= 2).contains("length"), "{}: extra or missing centre", g.name);
             if view.header.is_sparse {
                 let body = view.header.body_start() * 8;
-                assert!(damaged(&|bytes| bytes[30] = 1).contains("length"), "{}: more bits", g.name);
-                assert!(damaged(&|bytes| bytes[23] = 255).contains("length"), "{}: more registers", g.name);
-                assert!(damaged(&|bytes| bytes[body..body + 4].fill(255)).contains("beyond"), "{}: a bit", g.name);
+                assert!(corrupted(&|bytes| bytes[30] = 1).contains("length"), "{}: more bits", g.name);
+                assert!(corrupted(&|bytes| bytes[23] = 255).contains("length"), "{}: more registers", g.name);
+                assert!(
+                    corrupted(&|bytes| bytes[body..body + 4].fill(255)).contains("beyond"),
+                    "{}: bit beyond the end",
+                    g.name
+                );
             }
         }
     }
 }
 
-/// Which form a filter has depends on its members alone, and no answer on the form.
+/// The form of a filter depends only on its members, and answers do not depend on the form.
 #[test]
-fn a_list_becomes_words_without_changing_an_answer() {
+fn lists_and_words_give_the_same_answers() {
     for (kind, space) in all() {
         let params = params(kind, space, 400, 7);
         let mut engine = engine(&params, DIMS);
@@ -276,7 +284,7 @@ fn a_list_becomes_words_without_changing_an_answer() {
             filter.add(&mut engine, &member.view()).unwrap();
             parts[n % 2].add(&mut engine, &member.view()).unwrap();
             let is_list = format::header_of(&filter.image).is_sparse;
-            assert!(last || !is_list, "words became a list");
+            assert!(last || !is_list, "words were converted back to a list");
             last = is_list;
             if is_list {
                 lists += 1
@@ -287,8 +295,8 @@ fn a_list_becomes_words_without_changing_an_answer() {
             if n % 23 != 0 && n != lists {
                 continue;
             }
-            let dense = unfolded(&params, &filter);
-            assert_eq!(accept(format::payload(&dense)).unwrap(), filter.image, "read as words, it is the same filter");
+            let dense = as_words(&params, &filter);
+            assert_eq!(accept(format::payload(&dense)).unwrap(), filter.image, "reading words gives the same filter");
             let (a, b) = (Facts::of(&filter.image).unwrap(), Facts::of(&dense).unwrap());
             assert_eq!((a.ones, a.squares, a.members, a.fill), (b.ones, b.squares, b.members, b.fill));
             assert_eq!(a.verify_fill, b.verify_fill);
@@ -311,21 +319,21 @@ fn a_list_becomes_words_without_changing_an_answer() {
             for (ours, theirs) in [(0, 1), (1, 0)] {
                 let mut union = parts[ours].clone();
                 union.merge(&parts[theirs]).unwrap();
-                assert!(union == filter, "merged, it is the same filter");
+                assert!(union == filter, "merging the parts gives the same filter");
                 union.merge(&parts[ours]).unwrap();
                 assert!(union == filter, "merging again changes nothing");
             }
         }
-        assert!(lists > 10 && words > 10, "{}: {lists} lists, {words} with words", params.kind.name());
+        assert!(lists > 10 && words > 10, "{}: {lists} lists, {words} filters with words", params.kind.name());
     }
 }
 
 #[test]
-fn a_small_value_never_claims_a_large_one() {
+fn the_length_is_checked_before_memory_is_allocated() {
     let options = lsbf::design::Options { capacity: Some(1_000_000), near: Some(0.01), ..Default::default() };
     let (params, _) = lsbf::design::parameters(Kind::Dsbf, lsbf::params::Metric::Hamming, &options).unwrap();
     let mut empty = format::payload(&Owned::new(&params, 64).image).to_vec();
     empty[5] |= 1;
     let error = accept(&empty).unwrap_err().message;
-    assert!(error.contains("its parameters call for"), "{error}");
+    assert!(error.contains("its parameters require"), "{error}");
 }

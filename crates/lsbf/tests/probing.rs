@@ -1,4 +1,4 @@
-//! Filters that any table may answer: their rates are those the theory predicts, whatever the family.
+//! Filters with `match => 'any'`: measured rates agree with the predictions, for every hash family.
 
 use lsbf::design::choose::{Choice, choices};
 use lsbf::design::data::{Case, Data, Others};
@@ -16,7 +16,7 @@ use lsbf::vector::Vector;
 const DIMS: usize = 128;
 const MEMBERS: usize = 2000;
 
-/// What is hashed, and how vectors at a distance are made.
+/// A distribution of values, and how values at a given distance are generated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum World {
     /// Vectors of any length.
@@ -91,7 +91,7 @@ impl World {
                 Value::Bits(bytes)
             }
             (_, Value::Set(set)) => {
-                // With k of n elements exchanged, 2k of n + k are not shared.
+                // With k of n elements replaced, 2k of the n + k elements of the union are not shared.
                 let exchanged = (distance * set.len() as f64 / (2.0 - distance)).round() as usize;
                 let mut set = set.clone();
                 set[..exchanged].iter_mut().for_each(|x| *x = s.below(1 << 30) as i32);
@@ -146,7 +146,7 @@ fn given(change: impl Fn(&mut Options)) -> Options {
 }
 
 #[test]
-fn predicted_rates_are_those_that_are_measured() {
+fn measured_rates_agree_with_predicted_rates() {
     let cases: [(World, Metric, f64, Options); 7] = [
         (
             World::Wide(Metric::L2),
@@ -194,23 +194,23 @@ fn predicted_rates_are_those_that_are_measured() {
         ];
         for ((predicted, passed, trials), at) in accepted(&params, world, &distances).into_iter().zip(distances) {
             let found = passed / trials as f64;
-            // Cauchy projections differ much by seed.
+            // Rates with Cauchy projections vary much with the seed.
             let factor = if metric == Metric::L1 { 1.6 } else { 1.3 };
-            // Where less than one in a hundred errs, the tables behind a prediction are too few to say how much less: such
-            // a rate must stay below what one in a hundred allows. Rates of few events are uncertain: four standard deviations.
+            // Predictions below 1 % are inaccurate, because too few tables are simulated: only check that the measured
+            // rate is below what 1 % allows. The tolerance includes four standard deviations of the measured rate.
             let agrees = |found: f64, predicted: f64| {
                 let bound = predicted.max(0.01);
                 let spread = 4.0 * (bound * (1.0 - bound) / trials as f64).sqrt();
                 found <= bound * factor + spread && (predicted < 0.01 || found >= predicted / factor - spread)
             };
-            let label = format!("{world:?} {at:?}: {predicted} predicted, {found} found");
+            let label = format!("{world:?} {at:?}: {predicted} predicted, {found} measured");
             assert!(agrees(found, predicted) && agrees(1.0 - found, 1.0 - predicted), "{label}");
         }
     }
 }
 
 #[test]
-fn more_probes_are_tried_as_theta_grows_and_never_more_than_allowed() {
+fn the_number_of_probes_grows_with_theta_up_to_the_limit() {
     let options = given(|s| {
         (s.near, s.hashes, s.probes, s.polytope, s.length) = (Some(0.2), Some(6), Some(40), Some(32), Some(1.0))
     });
@@ -229,7 +229,7 @@ fn with_rates(fpr: f64, fnr: f64, request: Request) -> Request {
     Request { goals: Goals { fpr: Some(fpr), fnr: Some(fnr), ..request.goals }, ..request }
 }
 
-/// Rows among others at chords of 0.9 to 1.4, as embeddings are.
+/// Data like embeddings: other members at chords of 0.9 to 1.4.
 fn embeddings() -> Data {
     let others = [(0.9, 0.9, 30.0), (1.1, 1.1, 1_000.0), (1.3, 1.4, 20_000.0)];
     let others = others.map(|(distance, chord, members)| Others { distance, chord, members }).to_vec();
@@ -238,7 +238,7 @@ fn embeddings() -> Data {
 }
 
 #[test]
-fn choices_keep_their_rates_and_their_preference() {
+fn choices_reach_the_rates_and_follow_the_preference() {
     let best = |prefer| {
         let found = choices(Metric::L2, &Options::default(), &request(prefer), &embeddings(), None).unwrap();
         assert!(found.reached && found.list.len() > 1, "{prefer:?}");
@@ -255,7 +255,7 @@ fn choices_keep_their_rates_and_their_preference() {
     assert!(small.bytes < 14.0, "{}", small.bytes);
 }
 
-/// Members in clusters hide behind each other: distances alone predict far more collisions.
+/// Members of a cluster share their keys, so that distances alone predict far more collisions.
 #[test]
 fn collisions_are_estimated_from_the_sample() {
     let mut s = Stream::new(12, 0);
@@ -264,14 +264,14 @@ fn collisions_are_estimated_from_the_sample() {
         let length = row.iter().map(|x| x * x).sum::<f32>().sqrt();
         row.iter().map(|x| x / length).collect::<Vec<f32>>()
     };
-    // Clusters of 100 all but equal members, 0.45 or so from some others, and from the queries.
+    // Clusters of 100 almost equal members, and others at a distance of about 0.45, like the queries.
     let centres: Vec<Vec<f32>> = (0..60).map(|_| around(&[0.0; DIMS], 1.0)).collect();
     let members: Vec<Vec<f32>> =
         (0..6600).map(|i| around(&centres[i % 60], if i % 11 == 0 { 0.45 } else { 0.01 })).collect();
     let queries: Vec<Vec<f32>> = (0..1200).map(|i| around(&centres[i % 60], 0.45)).collect();
-    let dummy = parameters(Kind::Dsbf, Metric::L2, &given(|s| s.near = Some(0.1))).unwrap().0;
+    let reader = parameters(Kind::Dsbf, Metric::L2, &given(|s| s.near = Some(0.1))).unwrap().0;
     let mut rows = Rows::new(Metric::L2, false);
-    members.iter().for_each(|row| rows.put(&dummy, &Vector::F32(row), None).unwrap());
+    members.iter().for_each(|row| rows.put(&reader, &Vector::F32(row), None).unwrap());
     let (near, far) = (0.05, 0.25);
     let study = study(Metric::L2, &rows, 6600.0, near, far);
     let request = Request { near, far, capacity: 6600, dims: DIMS as u32, ..Request::default() };
@@ -302,7 +302,7 @@ fn collisions_are_estimated_from_the_sample() {
 
 #[test]
 fn if_the_rates_cannot_be_reached_the_best_filter_is_returned() {
-    // Near and far are all but the same.
+    // Near and far are almost the same.
     let request = with_rates(0.001, 0.001, Request { far: 0.21, ..request(Prefer::Balanced) });
     let found = choices(Metric::L2, &Options::default(), &request, &embeddings(), None).unwrap();
     assert!(!found.reached && !found.list.is_empty());

@@ -1,6 +1,5 @@
-//! Projections by fast transforms follow the law of normal ones, whatever the difference between two vectors looks like:
-//! buckets are shared as often as the closed forms say, by single hashes and by whole tables, and hashes agree
-//! independently of each other.
+//! Projections computed by fast transforms have the distribution of normal ones, for all kinds of differences between
+//! two vectors: hashes and whole tables collide with the probabilities of the closed forms, and hashes are independent.
 
 use lsbf::design::{Options, parameters};
 use lsbf::hash::collision;
@@ -9,14 +8,15 @@ use lsbf::hash::{Buckets, Functions, Hasher, Lsh};
 use lsbf::params::{Kind, Metric, Params};
 use lsbf::vector::Vector;
 
-/// Ways in which two vectors can differ.
+/// How two vectors differ.
 #[derive(Debug, Clone, Copy)]
 enum Difference {
-    /// In all elements, at random.
+    /// In all elements, by random amounts.
     Dense,
-    /// In all elements by the same amount.
+    /// In all elements, by the same amount.
     Even,
-    /// In these elements by the same amount. Transforms are built of pairs: these are the ones that could line up.
+    /// In these elements, by the same amount. Transforms consist of pairwise operations, which could correlate these
+    /// elements.
     At(&'static [usize]),
 }
 
@@ -60,7 +60,7 @@ fn params(metric: Metric, dims: usize, tables: u32, hashes: u32, seed: u64) -> P
     Params { seed, ..parameters(Kind::Lsbf, metric, &options).unwrap().0 }
 }
 
-/// Hashes and tables that agree for a pair of vectors under one seed.
+/// The number of hashes and of tables that agree for a pair of vectors.
 fn agreeing(params: &Params, x: &[f64], y: &[f64]) -> [u32; 2] {
     let mut hasher = Hasher::new(params, Functions::new(params, x.len() as u32, &[]).unwrap());
     let [a, b] = [x, y].map(|vector| {
@@ -82,18 +82,23 @@ fn agreeing(params: &Params, x: &[f64], y: &[f64]) -> [u32; 2] {
 
 const SEEDS: u64 = 1500;
 
-/// Compares counts over many seeds with a binomial law: its mean within 4.5 standard errors, which of the some 700
-/// comparisons made here chance alone exceeds once in 200 sets of seeds; and for hashes its variance, whose standard
-/// error is sqrt(2 / 1500) = 3.7 %, between -25 % and 20 %: it is less where many projections share few dimensions.
+/// Compares counts over many seeds with a binomial distribution. The mean must be within 4.5 standard errors, which one
+/// of about 700 comparisons exceeds by chance for one in 200 sets of seeds. The variance of the number of hashes,
+/// which has a standard error of sqrt(2 / 1500) = 3.7 %, must be within -25 % and +20 %: it is lower if there are many
+/// projections of few dimensions.
 fn compare(name: &str, counts: &[u32], trials: u32, p: f64, independent: bool) {
     let (n, trials) = (counts.len() as f64, f64::from(trials));
     let mean = counts.iter().map(|&count| f64::from(count)).sum::<f64>() / n;
     let variance = counts.iter().map(|&count| (f64::from(count) - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let law = trials * p * (1.0 - p);
-    let error = (variance.max(law) / n).sqrt();
-    assert!((mean - trials * p).abs() < 4.5 * error, "{name}: {mean:.4} agree, not {:.4} +- {error:.4}", trials * p);
+    let expected = trials * p * (1.0 - p);
+    let error = (variance.max(expected) / n).sqrt();
+    assert!(
+        (mean - trials * p).abs() < 4.5 * error,
+        "{name}: {mean:.4} agree, expected {:.4} +- {error:.4}",
+        trials * p
+    );
     if independent {
-        assert!((0.75..1.2).contains(&(variance / law)), "{name}: variance {variance:.3}, not {law:.3}");
+        assert!((0.75..1.2).contains(&(variance / expected)), "{name}: variance {variance:.3}, expected {expected:.3}");
     }
 }
 
@@ -103,7 +108,7 @@ fn check(metric: Metric, dims: usize, (tables, hashes): (u32, u32), difference: 
         let x: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
         let step = difference.draw(dims, distance, &mut s);
         let y: Vec<f64> = x.iter().zip(step).map(|(x, step)| x + step).collect();
-        // For the cosine, the difference is only the direction in which x is turned.
+        // For cosine, the difference is only the direction in which x is rotated.
         let y = if metric == Metric::L2 { y } else { turned(&x, &y, distance) };
         (x, y)
     });
@@ -131,11 +136,11 @@ fn turned(x: &[f64], y: &[f64], distance: f64) -> Vec<f64> {
 }
 
 #[test]
-fn fast_projections_collide_as_normal_ones_do() {
+fn fast_projections_collide_like_normal_ones() {
     for dims in [40, 128, 384, 1000] {
         for shape in [(16, 1), (7, 10)] {
             for difference in DIFFERENCES {
-                // In widths: an eighth, a quarter, three quarters, and so far that only chance makes hashes agree.
+                // In units of the width: 1/8, 1/4, 3/4, and so far that hashes agree only by chance.
                 for distance in [0.5, 1.0, 3.0, 100.0] {
                     check(Metric::L2, dims, shape, difference, distance);
                 }
@@ -145,8 +150,8 @@ fn fast_projections_collide_as_normal_ones_do() {
 }
 
 #[test]
-fn many_projections_are_as_good_as_few() {
-    // Other numbers of sums, and several passes.
+fn many_projections_have_the_same_distribution() {
+    // Different numbers of sums, and several passes.
     for shape in [(30, 1), (60, 1), (128, 1), (30, 10)] {
         for difference in [Difference::Dense, Difference::At(&[3]), Difference::At(&[0, 1])] {
             check(Metric::L2, 384, shape, difference, 1.0);
@@ -155,7 +160,7 @@ fn many_projections_are_as_good_as_few() {
 }
 
 #[test]
-fn fast_hyperplanes_collide_as_normal_ones_do() {
+fn fast_hyperplanes_collide_like_normal_ones() {
     for dims in [128, 384] {
         for distance in [0.05, 0.3, 1.0] {
             check(Metric::Cosine, dims, (16, 1), Difference::Dense, distance);
@@ -165,9 +170,9 @@ fn fast_hyperplanes_collide_as_normal_ones_do() {
 }
 
 #[test]
-fn sparse_vectors_have_directions_too() {
-    // Vectors of a few equal elements lie on few lines through the transforms: a little of another element must turn
-    // the signs of a few hyperplanes, and only of those.
+fn hyperplanes_separate_sparse_vectors() {
+    // Vectors with a few equal elements have few different transforms. A small change of another element must change
+    // the signs of the expected fraction of hyperplanes.
     for elements in [1, 2, 10] {
         for step in [0.01, 0.3, 3.0] {
             let dims = 384;

@@ -1,4 +1,4 @@
-//! What every filter promises, whatever its parameters.
+//! Properties that hold for every filter.
 
 mod common;
 
@@ -14,8 +14,8 @@ fn values(space: Space, dims: usize, count: usize, s: &mut Stream) -> Vec<Value>
     (0..count).map(|_| space.random(dims, s)).collect()
 }
 
-/// Parameters a user might give, at random.
-fn random_spec(kind: Kind, space: Space, s: &mut Stream) -> Options {
+/// Random options that a user might specify.
+fn random_options(kind: Kind, space: Space, s: &mut Stream) -> Options {
     let mut maybe = |low: u64, high: u64| (s.below(2) == 0).then(|| (low + s.below(high - low)) as i64);
     let mut options = Options {
         symbols: space.symbols,
@@ -64,7 +64,7 @@ fn added_vector_is_always_found() {
     let mut s = Stream::new(1, 0);
     for (kind, space) in all() {
         for _ in 0..25 {
-            let options = random_spec(kind, space, &mut s);
+            let options = random_options(kind, space, &mut s);
             let (params, _) = parameters(kind, space.metric, &options).unwrap_or_else(|e| panic!("{options:?}: {e}"));
             let dims = 1 + s.below(200) as usize;
             let members = values(space, dims, 50, &mut s);
@@ -107,9 +107,9 @@ fn growing_theta_never_turns_true_into_false() {
                 turned += usize::from(answers.contains(&true) && answers.contains(&false));
             }
         }
-        // The test says something only where theta matters: MinHash has no neighbours for the LSBF to look at.
-        let has_none = matches!(kind, Kind::Lsbf | Kind::Probing) && space.metric == Metric::Jaccard;
-        assert!(turned > 0 || has_none, "{kind:?} {space:?}");
+        // Check that theta matters, except for MinHash, which has no neighbouring buckets to try.
+        let no_neighbours = matches!(kind, Kind::Lsbf | Kind::Probing) && space.metric == Metric::Jaccard;
+        assert!(turned > 0 || no_neighbours, "{kind:?} {space:?}");
     }
 }
 
@@ -127,15 +127,19 @@ fn a_filter_depends_only_on_the_set_of_its_members() {
             out.merge(y).unwrap();
             out
         };
-        assert_eq!(union(&union(&a, &b), &c), whole, "{kind:?} {space:?}: parts make the whole");
-        assert_eq!(union(&c, &union(&b, &a)), whole, "{kind:?} {space:?}: in any order");
-        assert_eq!(union(&whole, &a), whole, "{kind:?} {space:?}: again changes nothing");
+        assert_eq!(union(&union(&a, &b), &c), whole, "{kind:?} {space:?}: the union of the parts equals the whole");
+        assert_eq!(union(&c, &union(&b, &a)), whole, "{kind:?} {space:?}: the order of unions does not matter");
+        assert_eq!(union(&whole, &a), whole, "{kind:?} {space:?}: unions are idempotent");
         assert_eq!(union(&whole, &whole), whole);
         let empty = Owned::new(&params, engine.dims);
         assert_eq!(union(&empty, &whole), whole);
         assert_eq!(union(&whole, &empty), whole);
         let repeated: Vec<Value> = members.iter().rev().chain(&members).cloned().collect();
-        assert_eq!(build(&mut engine, &repeated), whole, "{kind:?} {space:?}: order and repetition do not show");
+        assert_eq!(
+            build(&mut engine, &repeated),
+            whole,
+            "{kind:?} {space:?}: order and repetition of members do not matter"
+        );
         assert!(format::check_image(&whole.image).is_ok());
         let facts = Facts::of(&whole.image).unwrap();
         assert!((facts.members as f64 - 90.0).abs() < 4.0 * 0.033 * 90.0, "{kind:?} {space:?}: {}", facts.members);
@@ -153,7 +157,7 @@ fn near_vectors_pass_and_unrelated_ones_do_not() {
         let near = members.iter().filter(|m| {
             let query = space.nudged(m, &mut s);
             let scaled = match (&query, m) {
-                // A Gaussian nudge of 256 dimensions has l2 length 16 and l1 length 204: brought to near / 2.
+                // A Gaussian step in 256 dimensions has an l2 norm of 16 and an l1 norm of 204: scale it to near / 2.
                 (Value::Reals(q), Value::Reals(m)) if space.metric != Metric::Cosine => {
                     let length = if space.metric == Metric::L2 { 16.0 } else { 204.0 };
                     let scale = space.near() / 2.0 / length;
@@ -173,7 +177,7 @@ fn near_vectors_pass_and_unrelated_ones_do_not() {
 }
 
 #[test]
-fn screening_is_asking_and_adding() {
+fn screening_is_a_query_followed_by_an_addition() {
     for ((kind, space), adds) in all().into_iter().flat_map(|pair| [(pair, Adds::All), (pair, Adds::New)]) {
         let params = params(kind, space, 200, 4);
         let mut engine = engine(&params, 64);
@@ -198,12 +202,12 @@ fn screening_is_asking_and_adding() {
         let built = format::header_of(&filter.image);
         assert_eq!(filter.image[built.body_start()..], body, "{kind:?} {space:?} {adds:?}");
         assert_eq!(counters, built.counters().unwrap_or_default(), "{kind:?} {space:?} {adds:?}");
-        assert!((10..120).contains(&seen), "{kind:?} {space:?} {adds:?}: {seen} of 210 rows were seen before");
+        assert!((10..120).contains(&seen), "{kind:?} {space:?} {adds:?}: {seen} of 210 rows have a near member");
     }
 }
 
 #[test]
-fn the_same_numbers_hash_alike_whatever_type_carries_them() {
+fn equal_vectors_of_different_types_are_hashed_alike() {
     let params = params(Kind::Lsbf, Space { metric: Metric::L2, symbols: false }, 10, 1);
     let mut engine = engine(&params, 3);
     let (single, double) = ([1.5f32, -2.25, 1e6], [1.5f64, -2.25, 1e6]);
@@ -235,8 +239,8 @@ fn sets_ignore_order_and_repetition() {
 }
 
 #[test]
-fn bad_vectors_are_refused() {
-    let refused = |kind, space, value: &Vector, message: &str| {
+fn invalid_vectors_are_rejected() {
+    let rejected = |kind, space, value: &Vector, message: &str| {
         let params = params(kind, space, 10, 1);
         let mut engine = engine(&params, 3);
         let filter = Owned::new(&params, engine.dims);
@@ -244,16 +248,16 @@ fn bad_vectors_are_refused() {
         assert!(error.message.contains(message), "{:?} is not {message:?}", error.message);
     };
     let [bits, symbols, l2, _, cosine, jaccard] = common::SPACES;
-    refused(Kind::Dsbf, l2, &Vector::F64(&[1.0, f64::NAN, 0.0]), "contains NaN");
-    refused(Kind::Lsbf, l2, &Vector::F32(&[1.0, f32::INFINITY, 0.0]), "contains infinity");
-    refused(Kind::Ilbf, l2, &Vector::F64(&[1e308, 1e308, 1e308]), "too large");
-    refused(Kind::Dsbf, l2, &Vector::F64(&[1.0]), "expected 3 dimensions, not 1");
-    refused(Kind::Dsbf, l2, &Vector::F64(&[]), "must not be empty");
-    refused(Kind::Dsbf, l2, &Vector::Bytes(&[1]), "metric l2 cannot take a value of type bytea");
-    refused(Kind::Dsbf, cosine, &Vector::F64(&[0.0; 3]), "no direction");
-    refused(Kind::Dsbf, jaccard, &Vector::Ints(&[]), "empty set");
-    refused(Kind::Dsbf, bits, &Vector::Bits { bytes: &[0], len: 4 }, "expected 3 bits, not 4");
-    refused(Kind::Dsbf, symbols, &Vector::Text("ab"), "expected 3 letters, not 2");
+    rejected(Kind::Dsbf, l2, &Vector::F64(&[1.0, f64::NAN, 0.0]), "contains NaN");
+    rejected(Kind::Lsbf, l2, &Vector::F32(&[1.0, f32::INFINITY, 0.0]), "contains infinity");
+    rejected(Kind::Ilbf, l2, &Vector::F64(&[1e308, 1e308, 1e308]), "too large");
+    rejected(Kind::Dsbf, l2, &Vector::F64(&[1.0]), "expected 3 dimensions, not 1");
+    rejected(Kind::Dsbf, l2, &Vector::F64(&[]), "must not be empty");
+    rejected(Kind::Dsbf, l2, &Vector::Bytes(&[1]), "metric l2 does not accept values of type bytea");
+    rejected(Kind::Dsbf, cosine, &Vector::F64(&[0.0; 3]), "not defined for zero vectors");
+    rejected(Kind::Dsbf, jaccard, &Vector::Ints(&[]), "not defined for empty sets");
+    rejected(Kind::Dsbf, bits, &Vector::Bits { bytes: &[0], len: 4 }, "expected 3 bits, not 4");
+    rejected(Kind::Dsbf, symbols, &Vector::Text("ab"), "expected 3 symbols, not 2");
     for theta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let params = params(Kind::Dsbf, l2, 10, 1);
         let mut engine = engine(&params, 3);
@@ -286,17 +290,18 @@ fn estimated_distances_are_near_the_true_ones() {
     for times in [0.5, 1.0, 2.0] {
         let distance = times * space.near();
         let found = estimates(distance, &mut s);
-        // One estimate has a spread of about 30 %, from 16 projections; the median of 300 one of 2 %, and a bias of a few.
+        // An estimate from 16 projections has a standard deviation of about 30 %, and the median of 300 estimates one
+        // of 2 %, plus a bias of a few percent.
         let median = found[found.len() / 2];
         assert!(found.len() > 290 && (median / distance - 1.0).abs() < 0.12, "{median} for {distance}");
     }
-    let strangers = estimates(1000.0 * space.near(), &mut s);
-    assert!(strangers.len() < 30, "{} of 300 strangers got a distance", strangers.len());
+    let unrelated = estimates(1000.0 * space.near(), &mut s);
+    assert!(unrelated.len() < 30, "{} of 300 unrelated rows have an estimate", unrelated.len());
 }
 
 #[test]
-fn a_filter_that_cannot_separate_its_members_says_so() {
-    // Unit vectors with near so large that buckets hold many members each.
+fn the_predicted_rate_is_high_if_members_cannot_be_separated() {
+    // Unit vectors, and near so large that every bucket has many members.
     let mut s = Stream::new(8, 0);
     let mut unit = || {
         let x: Vec<f64> = (0..64).map(|_| s.gaussian()).collect();
@@ -304,14 +309,14 @@ fn a_filter_that_cannot_separate_its_members_says_so() {
         Value::Reals(x.iter().map(|x| x / length).collect())
     };
     let members: Vec<Value> = (0..3000).map(|_| unit()).collect();
-    let strangers: Vec<Value> = (0..1000).map(|_| unit()).collect();
+    let unrelated: Vec<Value> = (0..1000).map(|_| unit()).collect();
     for kind in Kind::OF_PAPERS {
         let options = Options { capacity: Some(3000), near: Some(0.5), ..Options::default() };
         let (params, _) = parameters(kind, Metric::L2, &options).unwrap();
         let mut engine = engine(&params, 64);
         let filter = build(&mut engine, &members);
         let passed =
-            strangers.iter().filter(|v| engine.contains(&filter.view().queried(), &v.view(), 1.0).unwrap()).count();
+            unrelated.iter().filter(|v| engine.contains(&filter.view().queried(), &v.view(), 1.0).unwrap()).count();
         let predicted = lsbf::rates::false_positives(&Facts::of(&filter.image).unwrap(), 1.0);
         assert!(passed > 900, "{kind:?}: {passed} of 1000 passed");
         assert!(predicted > 0.6, "{kind:?}: {predicted} predicted, {passed} of 1000 passed");

@@ -1,6 +1,6 @@
-//! What hashing and asking cost without a server: `cargo bench --no-default-features`.
+//! Times of hashing and queries without a server: `cargo bench -p lsbf-tools`.
 //!
-//! `l2_distance` is the peer: what an exact comparison with one row costs.
+//! `l2_distance` is the baseline: an exact comparison with one row.
 
 use divan::{Bencher, black_box};
 use lsbf::filter::{Engine, Owned};
@@ -19,11 +19,11 @@ fn random(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(|_| stream.gaussian() as f32).collect()
 }
 
-/// (columns, rows): 16 and 70 projections are what the server's benchmark uses.
+/// (columns, rows): the server's benchmark uses 16 and 70 projections.
 const SHAPES: [(usize, usize); 4] = [(384, 16), (384, 70), (1536, 70), (4096, 70)];
 
 fn matrix(columns: usize, rows: usize) -> Matrix {
-    let mut matrix = Matrix::new(rows, columns).expect("there is memory");
+    let mut matrix = Matrix::new(rows, columns).expect("memory is available");
     let values = random(rows * columns, 1);
     values.iter().enumerate().for_each(|(i, &value)| matrix.set(i / columns, i % columns, value));
     matrix
@@ -50,32 +50,32 @@ fn dense_doubles(bencher: Bencher, (path, dims): (Path, usize)) {
 
 #[divan::bench(args = Path::available().into_iter().flat_map(|path| SHAPES.map(|shape| (path, shape))))]
 fn hadamard(bencher: Bencher, (path, (columns, rows)): (Path, (usize, usize))) {
-    let (functions, x) = (Hadamard::new(1, columns, rows).expect("there is memory"), random(columns, 2));
+    let (functions, x) = (Hadamard::new(1, columns, rows).expect("memory is available"), random(columns, 2));
     let mut out = vec![0.0; rows];
     bencher.bench_local(|| functions.project(path, black_box(&x), &mut out));
 }
 
-/// Ten thousand members each; see examples/bench/filters.rs.
+/// Filters of ten thousand members each; see src/filters.rs.
 const FILTERS: [&str; 5] = ["dsbf", "lsbf", "lsbf70", "ilbf", "bits"];
 
 fn filter(kind: &str) -> (Engine, Owned, Draw) {
     let dims = if kind == "bits" { 1024 } else { 384 };
-    let (engine, filter) = filters::random(kind, 10_000, dims).expect("the kind is known");
-    let mut stranger = Draw::new(2, dims);
-    stranger.next(engine.params.metric);
-    (engine, filter, stranger)
+    let (engine, filter) = filters::random(kind, 10_000, dims).expect("the kind exists");
+    let mut unrelated = Draw::new(2, dims);
+    unrelated.next(engine.params.metric);
+    (engine, filter, unrelated)
 }
 
 #[divan::bench(args = FILTERS)]
 fn member(bencher: Bencher, kind: &str) {
-    let (mut engine, filter, stranger) = filter(kind);
-    let vector = stranger.last(engine.params.metric);
+    let (mut engine, filter, unrelated) = filter(kind);
+    let vector = unrelated.last(engine.params.metric);
     bencher.bench_local(|| engine.contains(&filter.view().queried(), black_box(&vector), 1.0));
 }
 
 #[divan::bench(args = FILTERS)]
 fn add(bencher: Bencher, kind: &str) {
-    let (mut engine, mut filter, stranger) = filter(kind);
-    let vector = stranger.last(engine.params.metric);
+    let (mut engine, mut filter, unrelated) = filter(kind);
+    let vector = unrelated.last(engine.params.metric);
     bencher.bench_local(|| filter.add(&mut engine, black_box(&vector)));
 }

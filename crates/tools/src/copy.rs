@@ -1,4 +1,4 @@
-//! COPY's binary format: a signature, rows of fields with their lengths, an end mark. All numbers are big endian.
+//! COPY's binary format: a signature, rows of fields with their lengths, and a trailer. All numbers are big-endian.
 
 use lsbf::filter::{Owned, format};
 use std::io::{BufWriter, Result, Stdout, Write};
@@ -30,7 +30,7 @@ impl Copy {
         self.vector_field(x)
     }
 
-    /// A row of an integer, another one or NULL, and pgvector's `vector`.
+    /// A row of an integer, an integer or NULL, and pgvector's `vector`.
     pub fn planted(&mut self, id: usize, source: Option<usize>, x: &[f32]) -> Result<()> {
         self.row(3)?;
         self.field(&(id as i32).to_be_bytes())?;

@@ -1,4 +1,4 @@
-//! Filters with any number of random members, made without a server.
+//! Filters with any number of random members, built without a server.
 
 use lsbf::design::{Options, parameters};
 use lsbf::filter::{Engine, Owned};
@@ -7,7 +7,7 @@ use lsbf::vector::Vector;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// Sixteen projections in all, or bits: what scripts/bench.sh asks of a server too. What [`Draw`] draws is unrelated.
+/// The parameters that scripts/bench.sh also uses in a server: 16 projections in total (`lsbf70`: 70), or sampled bits.
 pub fn options(kind: &str, members: usize, dims: usize) -> Option<(Kind, Metric, Options)> {
     let common =
         Options { dims: Some(dims as i64), capacity: Some(members as i64), near: Some(1.0), ..Options::default() };
@@ -15,17 +15,17 @@ pub fn options(kind: &str, members: usize, dims: usize) -> Option<(Kind, Metric,
         "dsbf" => (Kind::Dsbf, Metric::L2, Options { tables: Some(4), hashes: Some(4), ..common }),
         "lsbf" => (Kind::Lsbf, Metric::L2, Options { tables: Some(4), hashes: Some(4), ..common }),
         "lsbf70" => (Kind::Lsbf, Metric::L2, Options { tables: Some(7), hashes: Some(10), ..common }),
-        // A quarter of the default's Blooms, so that ten million members stay below the largest size.
+        // A quarter of the default number of Blooms, so that ten million members stay below the maximum size.
         "ilbf" => (Kind::Ilbf, Metric::L2, Options { tables: Some(16), blooms: Some((4 * members) as i64), ..common }),
         "bits" => (Kind::Dsbf, Metric::Hamming, Options { tables: Some(25), near: Some(0.01), ..common }),
         _ => return None,
     })
 }
 
-/// Coordinates lie in 0..SPREAD: so wide that the members of a filter do not crowd a part of it.
+/// Coordinates are uniform in 0..SPREAD: so wide that members rarely share buckets.
 const SPREAD: f32 = 1e6;
 
-/// Random vectors, one after the other, in memory that is used again.
+/// Random unrelated vectors, drawn one after the other into the same buffers.
 pub struct Draw {
     rng: SmallRng,
     x: Vec<f32>,
@@ -43,7 +43,7 @@ impl Draw {
         &self.x
     }
 
-    /// Draws a vector or a bit string, as the metric asks for.
+    /// Draws a vector or a bit string, depending on the metric.
     pub fn next(&mut self, metric: Metric) -> Vector<'_> {
         match metric {
             Metric::Hamming => self.rng.fill(&mut self.bytes[..]),
@@ -65,7 +65,7 @@ impl Draw {
 pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)> {
     let (kind, metric, options) = options(kind, members, dims)?;
     let (params, dims) = parameters(kind, metric, &options).expect("the parameters are in range");
-    let mut engine = Engine::new(params, dims).expect("there is memory for the functions");
+    let mut engine = Engine::new(params, dims).expect("memory is available");
     let mut filter = Owned::new(&engine.params, dims);
     let mut draw = Draw::new(1, dims as usize);
     for _ in 0..members {
@@ -74,9 +74,9 @@ pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)
     Some((engine, filter))
 }
 
-/// Asks a filter of ten thousand members `rows` times, or, for the kind `distance`, computes a distance as often. The
+/// Queries a filter of ten thousand members `rows` times or, for the kind `distance`, computes `rows` distances. The
 /// vectors are the same hundred, drawn beforehand.
-pub fn ask(kind: &str, rows: usize) -> Option<()> {
+pub fn query(kind: &str, rows: usize) -> Option<()> {
     let dims = if kind == "bits" { 1024 } else { 384 };
     let mut draw = Draw::new(2, dims);
     if kind == "distance" {
@@ -87,17 +87,17 @@ pub fn ask(kind: &str, rows: usize) -> Option<()> {
     }
     let (mut engine, filter) = random(kind, 10_000, dims)?;
     let metric = engine.params.metric;
-    let mut own: Vec<Draw> = (0..100).map(|seed| Draw::new(100 + seed, dims)).collect();
-    own.iter_mut().for_each(|draw| _ = draw.next(metric));
+    let mut pool: Vec<Draw> = (0..100).map(|seed| Draw::new(100 + seed, dims)).collect();
+    pool.iter_mut().for_each(|draw| _ = draw.next(metric));
     let passed = (0..rows).filter(|row| {
-        let vector = own[row % 100].last(metric);
+        let vector = pool[row % 100].last(metric);
         engine.contains(&filter.view().queried(), &vector, 1.0).expect("drawn vectors are finite")
     });
     eprintln!("{} of {rows} passed", passed.count());
     Some(())
 }
 
-/// The l2 distance: what an exact comparison with one row takes.
+/// The l2 distance, as an exact comparison with one row computes it.
 pub fn distance(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0f32; 16];
     for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {

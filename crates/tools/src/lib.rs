@@ -1,4 +1,4 @@
-//! What the programs share: data, experiments, plots.
+//! Code shared by the programs in src/bin: data, experiments, plots.
 
 pub mod copy;
 pub mod data;

@@ -54,18 +54,18 @@ pub fn uses(root: &Path, source: &str) -> BTreeMap<String, (BTreeSet<String>, us
     let mut modules: BTreeMap<String, (BTreeSet<String>, usize)> = BTreeMap::new();
     let source = root.join(source);
     for file in rust_files(&source) {
-        let inside = file.strip_prefix(&source).expect("it is inside");
-        let module = inside.iter().next().expect("it has a name").to_string_lossy().replace(".rs", "");
+        let inside = file.strip_prefix(&source).expect("the file is in the folder");
+        let module = inside.iter().next().expect("the path is not empty").to_string_lossy().replace(".rs", "");
         if module == "lib" || module == "tests" {
             continue;
         }
-        let text = std::fs::read_to_string(&file).expect("it can be read");
+        let text = std::fs::read_to_string(&file).expect("the file can be read");
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let (used, lines) = modules.entry(module.clone()).or_default();
         *lines += code.lines().count();
         used.extend(used_by(code).filter(|name| *name != module));
     }
-    // Macros and types at the root of a crate are no modules.
+    // Macros and types at the root of a crate are not modules.
     let names: BTreeSet<String> = modules.keys().cloned().collect();
     modules.values_mut().for_each(|(used, _)| used.retain(|name| names.contains(name)));
     modules
@@ -90,7 +90,7 @@ fn used_by(code: &str) -> impl Iterator<Item = String> {
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
-    for path in entries.map(|entry| entry.expect("an entry").path()) {
+    for path in entries.map(|entry| entry.expect("the entry can be read").path()) {
         match path.is_dir() {
             true => files.extend(rust_files(&path)),
             false if path.extension().is_some_and(|ending| ending == "rs") => files.push(path),
@@ -101,7 +101,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Modules that are in no layer, and uses that point to the own or a higher layer.
+/// Modules without a layer, and uses of a module in the same or a higher layer.
 pub fn violations(root: &Path, krate: &Crate) -> Vec<String> {
     let layer = |name: &str| krate.layers.iter().position(|layer| layer.contains(&name));
     let mut found = Vec::new();
@@ -123,8 +123,8 @@ const ROW: usize = 84;
 const TOP: usize = 64;
 const MARGIN: usize = 24;
 
-/// The picture of both crates: one row per layer, an arrow from every module to those it uses in the nearest lower layer
-/// that it uses at all. Arrows that would only repeat a path are left out.
+/// The picture of both crates: one row per layer, and arrows from every module to the modules that it uses. An arrow
+/// that is implied by a path of other arrows is omitted.
 pub fn picture(root: &Path) -> String {
     let mut out = String::new();
     let width = 2 * MARGIN + 6 * BOX_WIDTH + 5 * GAP;
@@ -140,7 +140,7 @@ pub fn picture(root: &Path) -> String {
     )
 }
 
-/// Draws a crate from `top` on; the height it takes.
+/// Draws a crate below `top`; returns its height.
 fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) -> usize {
     let modules = uses(root, krate.source);
     let height = TOP + krate.layers.len() * ROW;
@@ -153,7 +153,7 @@ fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) 
     }
     let title = top + 34;
     writeln!(out, "<text x=\"{MARGIN}\" y=\"{title}\" font-size=\"18\" font-weight=\"bold\">{}</text>", krate.title)
-        .expect("text grows");
+        .expect("writing to a string cannot fail");
     for (name, &(x, y)) in &places {
         let Some((used, _)) = modules.get(*name) else { continue };
         for (to_x, to_y) in direct(&modules, used).into_iter().filter_map(|other| places.get(other.as_str())) {
@@ -167,7 +167,7 @@ fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) 
                 from_y + bend,
                 to_y - bend
             )
-            .expect("text grows");
+            .expect("writing to a string cannot fail");
         }
     }
     for (name, &(x, y)) in &places {
@@ -181,18 +181,18 @@ fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) 
             y + 17,
             rounded(lines)
         )
-        .expect("text grows");
+        .expect("writing to a string cannot fail");
     }
     height
 }
 
-/// To two digits, so that the picture changes only when the code changes much.
+/// Rounds to two digits, so that the picture does not change with every edit.
 fn rounded(lines: usize) -> usize {
     let unit = 10usize.pow(lines.max(1).ilog10().saturating_sub(1));
     lines / unit * unit
 }
 
-/// The modules of `used` that no other one of them uses, directly or not.
+/// The modules of `used` that none of the others uses, directly or indirectly.
 fn direct(modules: &BTreeMap<String, (BTreeSet<String>, usize)>, used: &BTreeSet<String>) -> Vec<String> {
     let reaches = |from: &String, to: &String| {
         let (mut open, mut seen) = (vec![from.clone()], BTreeSet::new());

@@ -1,4 +1,4 @@
-//! Line plots as SVG: two axes, a legend, nothing else.
+//! Line plots as SVG, with two axes and a legend.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const BOTTOM: f64 = 376.0;
 /// Colours that colour-blind readers can tell apart (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"];
 
-/// How numbers become places on an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
     Linear,
@@ -36,7 +36,7 @@ impl Axis {
         Axis { label, scale: Scale::Log, low, high }
     }
 
-    /// Where a value lies, 0 at the low end and 1 at the high end.
+    /// The position of a value on the axis: 0 at the low end, 1 at the high end.
     fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -86,7 +86,7 @@ impl Mark {
     }
 }
 
-/// A named row of points.
+/// A named series of points.
 #[derive(Debug, Clone)]
 pub struct Series {
     pub name: String,
@@ -114,7 +114,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// A number as a reader writes it.
+/// A tick label.
 fn number(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("1e{}", value.abs().log10().round());
@@ -124,15 +124,15 @@ fn number(value: f64) -> String {
 }
 
 impl Plot {
-    /// Where a point lies, in units of the two axes.
+    /// The position of a point, from 0 to 1 on each axis.
     fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.x.place(x), self.y.place(y))
     }
 
-    /// The plot as the text of an SVG file.
+    /// The plot as SVG.
     pub fn svg(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out).expect("text can be written");
+        self.write(&mut out).expect("writing to a string cannot fail");
         out
     }
 
@@ -214,12 +214,12 @@ impl Plot {
     }
 }
 
-/// From units of the axes to the page.
+/// Converts positions on the axes to coordinates of the image.
 fn on_page((x, y): (f64, f64)) -> (f64, f64) {
     (LEFT + x * (RIGHT - LEFT), BOTTOM - y * (BOTTOM - TOP))
 }
 
-/// The part of a line that lies between the lower and the upper end of the vertical axis.
+/// The part of a line between the lower and the upper end of the vertical axis.
 fn clipped(from: (f64, f64), to: (f64, f64)) -> Option<((f64, f64), (f64, f64))> {
     let cut = |inner: (f64, f64), outer: (f64, f64)| {
         let end = outer.1.clamp(0.0, 1.0);

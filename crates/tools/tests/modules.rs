@@ -1,4 +1,4 @@
-//! The modules keep their order, and the picture in docs/architecture.md shows them as they are.
+//! Modules use only lower layers, and the picture in docs/architecture.md is up to date.
 
 use lsbf_tools::modules::{CRATES, picture, repository, uses, violations};
 
@@ -19,4 +19,13 @@ fn uses_are_found() {
 fn the_picture_is_up_to_date() {
     let drawn = std::fs::read_to_string(repository().join("docs/architecture/modules.svg")).unwrap();
     assert!(drawn == picture(&repository()), "run: cargo run -p lsbf-tools --bin modules");
+}
+
+#[test]
+fn files_named_in_the_architecture_exist() {
+    let page = std::fs::read_to_string(repository().join("docs/architecture.md")).unwrap();
+    let named: Vec<&str> = page.split('`').filter(|part| part.contains('/') && part.ends_with(".rs")).collect();
+    assert!(named.len() > 20);
+    let missing: Vec<&&str> = named.iter().filter(|file| !repository().join(file).exists()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

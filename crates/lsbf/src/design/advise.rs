@@ -1,4 +1,4 @@
-//! Filters for data that a sample shows, or that nobody has looked at, with remarks on what cannot be had.
+//! Recommends filters, with or without a sample of the data, and reports which requirements cannot be met.
 
 use super::choose::{self, Choice, Choices};
 use super::data::Data;
@@ -13,7 +13,7 @@ use crate::memory;
 use crate::params::{Metric, shown};
 use crate::rates::explain::rounded;
 
-/// The filters that serve best, and what the user should know about them.
+/// Recommended filters, with notices for the user.
 pub struct Advice {
     /// Best first, at least one.
     pub choices: Vec<Choice>,
@@ -21,13 +21,16 @@ pub struct Advice {
     pub dims: u32,
     /// The centre of the filters that have one.
     pub centre: Vec<f32>,
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
-/// A remark on a choice.
+/// A notice about a recommendation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
+    /// The message: lower case, without a period.
     pub message: String,
+    /// What to do next, as a sentence.
     pub hint: Option<String>,
 }
 
@@ -37,7 +40,7 @@ impl Notice {
     }
 }
 
-/// Filters for data of which nothing is known but the options.
+/// Recommends filters without knowledge of the data.
 pub fn without_data(metric: Metric, options: &Options, goals: &Goals) -> Result<Advice> {
     let dims = choose::check(metric, options)?;
     let request = Request { goals: *goals, ..choose::request(metric, options, dims)? };
@@ -46,8 +49,8 @@ pub fn without_data(metric: Metric, options: &Options, goals: &Goals) -> Result<
     let mut advice = Advice::new(choices, &request, data.centre, None)?;
     if metric == Metric::L2 && options.length.is_none() {
         advice.notices.push(Notice::new(
-            "all other members are assumed to be far away",
-            "If all vectors have about the same length, give length, or let lsbf_design_for examine the table.",
+            "the predicted rates assume that unrelated vectors are far apart",
+            "If all vectors have about the same length, specify length, or let lsbf_design_for examine the table.",
         ));
     }
     Ok(advice)
@@ -59,12 +62,12 @@ pub fn check(metric: Metric, options: &Options, goals: &Goals) -> Result<()> {
     choose::check_rates(goals)
 }
 
-/// The capacity may be left out: the table tells it.
+/// The options with any capacity, which may be omitted because it is taken from the table.
 fn with_some_capacity(options: &Options) -> Options {
     Options { capacity: options.capacity.or(Some(1)), ..options.clone() }
 }
 
-/// Filters for a table of about `population` rows of which a sample was taken.
+/// Recommends filters for a table of about `population` rows, given a sample of it.
 pub fn for_sample(
     metric: Metric,
     options: &Options,
@@ -72,7 +75,7 @@ pub fn for_sample(
     sample: Reservoir,
     population: f64,
 ) -> Result<Advice> {
-    memory::check_room(sample.work_bytes())?;
+    memory::check_available(sample.work_bytes())?;
     let rows = sample.rows;
     let options = with_capacity(options, population);
     let request = requested(metric, &options, goals, &rows)?;
@@ -84,7 +87,7 @@ pub fn for_sample(
     let doubt = doubt(&study, rows.len(), &request);
     let directions = match metric {
         Metric::Cosine => true,
-        // Bit strings of any weight are hashed by direction: sampled bits separate them less.
+        // Directions separate bit strings better than sampled bits, whatever their weight.
         Metric::Hamming => !options.symbols && is_spread,
         _ => study.one_length && is_spread,
     };
@@ -98,19 +101,19 @@ fn with_capacity(options: &Options, population: f64) -> Options {
     Options { capacity, ..options.clone() }
 }
 
-/// What is wanted, with a default for far that takes the distances of the sample into account.
+/// The requirements, with a default for far that depends on the distances in the sample.
 fn requested(metric: Metric, options: &Options, goals: &Goals, rows: &Rows) -> Result<Request> {
     let request = choose::request(metric, options, rows.dims() as u32)?;
     let far = match (options.far, metric) {
         (None, Metric::Hamming | Metric::Jaccard) => {
-            choose::default_far(metric, request.near, sample::typical(metric, rows))
+            choose::default_far(metric, request.near, sample::median_distance(metric, rows))
         }
         _ => request.far,
     };
     Ok(Request { far, goals: *goals, ..request })
 }
 
-/// The length of the difference of two vectors at this distance.
+/// The l2 norm of the difference of two vectors at this distance.
 fn as_length(metric: Metric, near: f64) -> f64 {
     match metric {
         Metric::Cosine => (2.0 * near).sqrt(),
@@ -122,8 +125,8 @@ fn as_length(metric: Metric, near: f64) -> f64 {
 impl Advice {
     fn new(choices: Choices, request: &Request, centre: Vec<f32>, doubt: Option<String>) -> Result<Advice> {
         let Some(best) = choices.list.first() else {
-            return Err(Error::too_large(format!("no filter of at most {MAX_BYTES} bytes serves this purpose"))
-                .with_hint("Lower capacity: several filters can be queried instead of one."));
+            return Err(Error::too_large(format!("no filter of at most {MAX_BYTES} bytes is suitable"))
+                .with_hint("Lower capacity. Several smaller filters can be queried instead of one."));
         };
         let notices = match (choices.reached, doubt) {
             (true, None) => Vec::new(),
@@ -136,7 +139,8 @@ impl Advice {
 
 fn unreached(best: &Choice, request: &Request, doubt: Option<String>) -> Notice {
     let message = format!(
-        "the wanted rates cannot be reached: the best filter misses {} of the vectors at {} and passes {} of those at {}",
+        "the requested error rates cannot be reached: \
+         the best filter misses {} of the vectors at near {} and passes {} of those at far {}",
         percent(best.fnr),
         shown(request.near),
         percent(best.fpr),
@@ -144,35 +148,37 @@ fn unreached(best: &Choice, request: &Request, doubt: Option<String>) -> Notice 
     );
     let hint = match doubt {
         None => "Raise fpr, fnr or far, or lower near.".to_string(),
-        Some(doubt) => format!("Raise fpr, fnr or far, or lower near: {doubt}."),
+        Some(doubt) => format!("Raise fpr, fnr or far, or lower near. Note that {doubt}."),
     };
     Notice::new(message, hint)
 }
 
-/// What makes the predicted rates doubtful.
+/// A reason to doubt the predicted rates, if there is one.
 fn doubt(study: &Study, rows: usize, request: &Request) -> Option<String> {
     const FEW_ROWS: usize = 200;
-    const MOST: f64 = 0.5;
+    const MAJORITY: f64 = 0.5;
     const MANY_PAIRS: f64 = 0.02;
-    // If every row has a few copies, only a small share of the pairs is within far.
+    // A large fraction of pairs within far: a few near-duplicates of each row do not count.
     let many = study.pairs_within_far > MANY_PAIRS;
-    if many && study.within_near > MOST {
+    if many && study.within_near > MAJORITY {
         return Some(format!(
-            "near {} is too large for this table: {} of its rows have another row within near, and the median distance of two rows is {}",
+            "near {} is too large for this table: {} of its rows have another row within near, \
+             and the median distance between two rows is {}",
             shown(request.near),
             percent(study.within_near),
             rounded(study.median)
         ));
     }
-    if many && study.within_far > MOST {
+    if many && study.within_far > MAJORITY {
         return Some(format!(
-            "{} of the rows have another row within far {}, and the median distance of two rows is {}: most rows will pass",
+            "{} of the rows have another row within far {}, \
+             and the median distance between two rows is {}: most rows will pass",
             percent(study.within_far),
             shown(request.far),
             rounded(study.median)
         ));
     }
-    (rows < FEW_ROWS).then(|| format!("the sample has only {rows} rows: the rates are rough guesses"))
+    (rows < FEW_ROWS).then(|| format!("the sample has only {rows} rows: the predicted rates are rough estimates"))
 }
 
 fn percent(rate: f64) -> String {

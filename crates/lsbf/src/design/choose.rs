@@ -1,5 +1,4 @@
-//! Choosing among filters with `match => 'any'`: from what is wanted, and from what is known of the data, to the filters
-//! that serve best.
+//! Searches for the best filters with `match => 'any'`, given the requirements and a model of the data.
 
 use super::crowd;
 use super::data::{Case, Data, Others};
@@ -18,72 +17,78 @@ use crate::rates::cost::query_cost;
 use crate::rates::probing;
 use std::borrow::Cow;
 
-/// Bytes that a choice takes for its curves, about.
+/// The approximate memory that a search needs, in bytes.
 const WORK: usize = 32 << 20;
 
-/// A filter that was chosen.
+/// A recommended filter.
 #[derive(Debug, Clone)]
 pub struct Choice {
+    /// Its parameters.
     pub params: Params,
-    /// Bytes a member, at capacity.
+    /// Bytes per member, at capacity.
     pub bytes: f64,
-    /// Predicted share of rows at far that pass.
+    /// The predicted false positive rate at far.
     pub fpr: f64,
-    /// Predicted share of rows at near that do not pass.
+    /// The predicted false negative rate at near.
     pub fnr: f64,
-    /// Predicted share of rows without a member within far that pass.
+    /// The predicted false positive rate of rows without a member within far.
     pub unrelated: f64,
-    /// What a question costs, in units of the planner's cpu_operator_cost.
+    /// The cost of a query, in units of cpu_operator_cost.
     pub cost: f64,
     price: f64,
 }
 
-/// The best choices, best first, and the rates that had to be aimed at.
+/// The result of a search.
 #[derive(Debug, Clone)]
 pub struct Choices {
+    /// The best filters, best first.
     pub list: Vec<Choice>,
+    /// The false positive rate that was searched for, after relaxing it if necessary.
     pub fpr: f64,
+    /// The false negative rate that was searched for, after relaxing it if necessary.
     pub fnr: f64,
-    /// Whether these are the rates that were wanted.
+    /// Whether the requested rates were reached.
     pub reached: bool,
 }
 
-/// The least rate that may be wanted: less cannot be predicted.
-const LEAST_RATE: f64 = 0.000001;
+/// The lowest rate that can be requested: lower rates cannot be predicted.
+const MIN_RATE: f64 = 0.000001;
 
-/// Choices that are shown, and those that are looked at more closely.
+/// The number of filters that are recommended.
 const SHOWN: usize = 8;
 
-const LOOKED_AT: usize = 12;
+/// The number of candidates that are evaluated accurately.
+const CANDIDATES: usize = 12;
 
-/// Bits for a key worth trying, in quarters.
-const QUARTERS_A_KEY: std::ops::RangeInclusive<u32> = 20..=128;
+/// Bits per key to try, in quarters.
+const QUARTERS_PER_KEY: std::ops::RangeInclusive<u32> = 20..=128;
 
-/// Numbers of tables worth trying: more where keys are not tried in the order of their likelihood.
+/// Numbers of tables to try.
 const TABLES: [u32; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128];
 
-/// Tables of those that can try several keys.
-const MOST_TABLES: u32 = 32;
+/// The maximum number of tables, except for MinHash, which cannot try several keys per table.
+const SEARCHED_TABLES: u32 = 32;
 
-/// How many times the rate at far may be higher, by the others around rows, where none was asked for.
+/// The factor by which the other members around a row may raise the rate at far, if no rate was requested.
 const SLACK: f64 = 1.4;
 
-/// How much it counts when more unrelated pass than should.
+/// The weight of false positive rates that are higher than desired.
 const UNRELATED: f64 = 0.6;
 
-/// Of rows whose nearest member is a little nearer than far, and of those where it is well beyond, no more than so many
-/// times the rate at far should pass.
+/// The desired false positive rate of rows whose nearest member is a little nearer than far, relative to the rate at
+/// far.
 const PASS_INSIDE: f64 = 4.0;
 
+/// The desired false positive rate of rows whose nearest member is well beyond far, relative to the rate at far.
 const PASS_BEYOND: f64 = 0.055;
 
-/// Of rows that meet only false positives of the lines, at most this share of the rate at far may pass, and of all of them
-/// at most so many.
+/// The maximum rate of rows that pass only due to false positives of the cache lines, relative to the rate at far.
 const NOISE: f64 = 0.05;
 
-const MOST_NOISE: f64 = 1e-3;
+/// The maximum rate of rows that pass only due to false positives of the cache lines.
+const MAX_NOISE: f64 = 1e-3;
 
-/// What was said about the filter itself.
+/// The parameters that the user has specified.
 struct Fixed {
     tables: Option<u32>,
     hashes: Option<u32>,
@@ -93,7 +98,7 @@ struct Fixed {
     width: Option<f64>,
     bits: Option<u64>,
     bloom_hashes: Option<u32>,
-    /// Whether projections are made by fast transforms.
+    /// Whether projections are computed by fast transforms.
     fast: Option<bool>,
 }
 
@@ -113,7 +118,7 @@ impl Fixed {
     }
 }
 
-/// The best filters for a request; with the rows from which the cases were taken, if there are any.
+/// The best filters for a request. `sample` has the rows from which the cases were taken, if there are any.
 pub fn choices(
     metric: Metric,
     options: &Options,
@@ -124,14 +129,14 @@ pub fn choices(
     let fixed = Fixed::of(options)?;
     let goals = &request.goals;
     let (default_fpr, default_fnr) = goals.prefer.rates();
-    let (wanted_fpr, wanted_fnr) = (goals.fpr.unwrap_or(default_fpr), goals.fnr.unwrap_or(default_fnr));
+    let (target_fpr, target_fnr) = (goals.fpr.unwrap_or(default_fpr), goals.fnr.unwrap_or(default_fnr));
     check_rates(goals)?;
-    memory::check_room(WORK)?;
+    memory::check_available(WORK)?;
     let mut setting = Setting::new(request, data);
     setting.strict = goals.fpr.is_some() || sample.is_none();
     let drafts = drafts(metric, options, &fixed, &setting)?;
     let lines = Lines::new(&fixed, request.capacity);
-    let (mut fpr, mut fnr) = (wanted_fpr, wanted_fnr);
+    let (mut fpr, mut fnr) = (target_fpr, target_fnr);
     let mut unread = sample;
     loop {
         let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &setting, fpr, fnr, false));
@@ -141,7 +146,7 @@ pub fn choices(
             continue;
         }
         list.sort_by(|a, b| a.price.total_cmp(&b.price));
-        list.truncate(LOOKED_AT);
+        list.truncate(CANDIDATES);
         let is_news = match (list.first(), unread.take()) {
             (Some(best), Some(sample)) => {
                 (setting.excess, setting.correlation) = collisions(best, sample, &setting);
@@ -150,20 +155,20 @@ pub fn choices(
             _ => false,
         };
         let (kept, judged) = refined(list, &setting, &fixed, &lines, (fpr, fnr));
-        // The sample may rule out everything that seemed good; then others may do.
+        // If the collisions in the sample rule out all candidates, search again with them taken into account.
         if kept.is_empty() && is_news {
             continue;
         }
         let list = if kept.is_empty() { judged } else { kept };
         let slack = 1.05 * if setting.strict { 1.0 } else { SLACK };
-        let keeps = |best: &Choice| best.fpr <= wanted_fpr * slack && best.fnr <= wanted_fnr * 1.05;
+        let keeps = |best: &Choice| best.fpr <= target_fpr * slack && best.fnr <= target_fnr * 1.05;
         let reached = list.first().is_some_and(keeps);
         return Ok(Choices { list, fpr, fnr, reached });
     }
 }
 
-/// The rates to try next if these cannot be reached: first more rows pass, then more are missed, at last anything goes.
-/// There are some thirty steps at most.
+/// The rates to try next if these cannot be reached: first more false positives, then more false negatives, and finally
+/// any rates. There are about thirty steps at most.
 fn relaxed(fpr: f64, fnr: f64) -> (f64, f64) {
     match (fpr < 0.5, fnr < 0.5) {
         (true, _) => ((fpr * 2.5).min(0.6), fnr),
@@ -173,17 +178,17 @@ fn relaxed(fpr: f64, fnr: f64) -> (f64, f64) {
     }
 }
 
-/// How often, and how much together, the tables of a filter are hit by other members of a sample: excess and correlation
+/// Measures how often unrelated rows of the sample collide, and how correlated the tables are: excess and correlation
 /// of [`Setting`].
 fn collisions(best: &Choice, sample: &Rows, setting: &Setting) -> (f64, f64) {
-    /// Added to hits expected and found: a few by chance decide little.
+    /// Added to the expected and observed numbers of hits, so that a few random hits have little effect.
     const CAUTION: f64 = 4.0;
     let as_expected = (1.0, 0.0);
     let Setting { request, data, .. } = *setting;
     let Some(unrelated) = data.cases.iter().find(|case| case.is_unrelated) else { return as_expected };
     let found = crowd::count(&best.params, &data.centre, sample, |case| data.cases[case].is_unrelated);
     let Some(found) = found else { return as_expected };
-    // The same cases, with the members of the sample only.
+    // The same cases, with only the members of the sample.
     let all: f64 = unrelated.others.iter().map(|others| others.members).sum();
     let fewer = |case: &Case| {
         let fewer = |others: &Others| Others { members: others.members * found.members / all, ..*others };
@@ -193,7 +198,7 @@ fn collisions(best: &Choice, sample: &Rows, setting: &Setting) -> (f64, f64) {
     let draft = Draft::new(best.params.clone(), best.params.probes(), curve::TABLES);
     let others = draft.hits(&Setting::new(request, &data), best.params.probes()).others;
     let excess = (found.hits + CAUTION) / (others.mean(|q| q) * found.tables + CAUTION);
-    // Of pairs of tables, the square of the chance is hit if they are independent, the chance itself if they are the same.
+    // Both tables of a pair are hit with probability q^2 if they are independent, and with q if they are identical.
     let q = |q: f64| (excess * q).min(1.0);
     let (square, rest) = (others.mean(|other| q(other) * q(other)), others.mean(|other| q(other) * (1.0 - q(other))));
     let pairs = (found.pair_hits + CAUTION) / (square * found.pairs + CAUTION);
@@ -201,7 +206,7 @@ fn collisions(best: &Choice, sample: &Rows, setting: &Setting) -> (f64, f64) {
     (excess, correlation)
 }
 
-/// Families and tuples worth trying.
+/// The families and tuples to try.
 fn drafts(metric: Metric, options: &Options, fixed: &Fixed, setting: &Setting) -> Result<Vec<Draft>> {
     let Setting { request, data, .. } = *setting;
     let family = family_of(metric, options.symbols)?;
@@ -223,11 +228,10 @@ fn drafts(metric: Metric, options: &Options, fixed: &Fixed, setting: &Setting) -
         }));
     } else if options.centre.is_some() || options.length.is_some() {
         let name = if options.centre.is_some() { "centre" } else { "length" };
-        return Err(Error::parameter(format!("{name} has a meaning only where directions are hashed")).with_hint(
-            "That is for cosine, for l2 with polytope or length given, and for hamming with polytope given.",
-        ));
+        return Err(Error::parameter(format!("{name} requires cross-polytope hashes"))
+            .with_hint("Use cosine, specify polytope or length for l2, or specify polytope for hamming."));
     }
-    // Of bit strings, either may tell more.
+    // For bit strings, either family may separate better.
     if shapes.is_empty()
         || metric == Metric::Hamming && fixed.polytope.is_none() && options.centre.is_none() && options.length.is_none()
     {
@@ -239,7 +243,7 @@ fn drafts(metric: Metric, options: &Options, fixed: &Fixed, setting: &Setting) -
         shapes.extend(widths.into_iter().map(|width| Params { width, ..base.clone() }));
     }
     if fixed.width.is_some() && !family.has_width() {
-        return Err(Error::parameter(format!("width has no meaning for {}", metric.name())));
+        return Err(Error::parameter(format!("width does not apply to {}", metric.name())));
     }
     for shape in &shapes {
         shape.validate()?;
@@ -247,7 +251,7 @@ fn drafts(metric: Metric, options: &Options, fixed: &Fixed, setting: &Setting) -
     Ok(shapes.iter().flat_map(|shape| tuples(shape, fixed, setting)).collect())
 }
 
-/// The smallest filter of a family.
+/// The smallest filter of a family, as a template.
 fn shape(metric: Metric, family: Family, options: &Options, request: &Request, width: f64) -> Params {
     Params {
         kind: Kind::Probing,
@@ -273,40 +277,40 @@ fn shape(metric: Metric, family: Family, options: &Options, request: &Request, w
     }
 }
 
-/// Most probes that are looked at without being asked for.
-const MOST_PROBES: u32 = 512;
+/// The maximum number of probes, unless the user specifies it.
+const SEARCHED_PROBES: u32 = 512;
 
-/// A shape with numbers of hashes from where near ones begin to be missed to where all are.
+/// Drafts with increasing numbers of hashes, until too few near rows are found.
 fn tuples(shape: &Params, fixed: &Fixed, setting: &Setting) -> Vec<Draft> {
-    let most = if shape.family == Family::MinHash { 1 } else { fixed.probes.unwrap_or(MOST_PROBES) };
-    let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, most, curve::FIRST_LOOK);
+    let max_probes = if shape.family == Family::MinHash { 1 } else { fixed.probes.unwrap_or(SEARCHED_PROBES) };
+    let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, max_probes, curve::FIRST_LOOK);
     if let Some(hashes) = fixed.hashes {
         return vec![draft(hashes)];
     }
     let (mut list, mut last, mut hashes) = (Vec::new(), None, 1u32);
     while hashes <= limits::MAX_HASHES {
         let draft = draft(hashes);
-        let hits = draft.hits(setting, most);
+        let hits = draft.hits(setting, max_probes);
         let (found, unrelated) = (hits.near.mean(|q| q), hits.others.mean(|q| q));
-        // Where every key is tried once, many tables make up for rare hits.
-        if found < if most == 1 { 0.02 } else { 0.15 } {
+        // With a single probe, many tables compensate for rare hits.
+        if found < if max_probes == 1 { 0.02 } else { 0.15 } {
             break;
         }
-        // Too short tuples let everybody in; they are not worth a closer look.
+        // With too few hashes, practically all rows pass.
         match unrelated < 0.7 {
             true => list.push(draft),
             false => last = Some(draft),
         }
         hashes += (hashes / 8).max(1);
     }
-    // Where there are no others, the best of them tells how bad it is.
+    // If there are no better ones, keep the last of these, to report its rates.
     if list.is_empty() {
         list.extend(last);
     }
     list
 }
 
-/// The best size and threshold of a draft that keeps the rates.
+/// The best size and threshold of a draft that reaches the rates.
 fn best_of(
     draft: &Draft,
     fixed: &Fixed,
@@ -318,8 +322,8 @@ fn best_of(
 ) -> Option<Choice> {
     let mut best: Option<Choice> = None;
     let is_minhash = draft.params.family == Family::MinHash;
-    let counts = (0..).map(curve::count).take_while(|&count| count <= MOST_PROBES);
-    // Where it matters, twelfths in between.
+    let counts = (0..).map(curve::count).take_while(|&count| count <= SEARCHED_PROBES);
+    // In a fine search, also try counts in between.
     let between = |count: u32| {
         let steps = if fine && count >= 12 { 6 } else { 1 };
         (0..steps).map(move |step| count + count * step / 12)
@@ -327,27 +331,26 @@ fn best_of(
     let probes: Vec<u32> = match fixed.probes {
         Some(probes) => vec![probes],
         None if is_minhash => vec![1],
-        None => counts.flat_map(between).filter(|&count| count <= MOST_PROBES).collect(),
+        None => counts.flat_map(between).filter(|&count| count <= SEARCHED_PROBES).collect(),
     };
-    // Many tables are for those that cannot try several keys.
-    let most = if is_minhash { limits::MAX_TABLES } else { MOST_TABLES };
-    let worth = || TABLES.into_iter().filter(|&tables| tables <= most).collect();
-    let tables: Vec<u32> = fixed.tables.map_or_else(worth, |tables| vec![tables]);
+    let max = if is_minhash { limits::MAX_TABLES } else { SEARCHED_TABLES };
+    let all = || TABLES.into_iter().filter(|&tables| tables <= max).collect();
+    let tables: Vec<u32> = fixed.tables.map_or_else(all, |tables| vec![tables]);
     for probes in probes {
         interrupt::check();
         let hits = draft.hits(setting, probes);
         for &tables in &tables {
-            let Some(votes) = most_votes(&hits, tables, fixed, fnr) else { continue };
+            let Some(votes) = max_votes(&hits, tables, fixed, fnr) else { continue };
             let passed = |spread: &Spread, noise: f64| spread.mean(|q| at_least(tables, either(q, noise), votes));
             let keeps = |noise: f64| {
                 let by_noise = at_least(tables, noise, votes);
-                // Where rates cannot be kept, false positives of the lines should at least not add to them.
-                fpr >= 1.0 && (by_noise <= MOST_NOISE || fixed.bits.is_some() || fnr >= 1.0)
-                    || by_noise <= (fpr * NOISE).min(MOST_NOISE)
+                // If the rates cannot be reached, false positives of the lines should at least not add to them.
+                fpr >= 1.0 && (by_noise <= MAX_NOISE || fixed.bits.is_some() || fnr >= 1.0)
+                    || by_noise <= (fpr * NOISE).min(MAX_NOISE)
                         && passed(&hits.far, noise) <= fpr
                         && passed(&hits.crowd, noise) <= fpr * if setting.strict { 1.0 } else { SLACK }
             };
-            // More bits err less. So many are taken that the rates are kept, and more while they are worth their price.
+            // Start with the smallest size that reaches the rates; larger ones are taken while they lower the price.
             let lines = lines.of(tables);
             let first = lines.partition_point(|line| !keeps(probing::noise(line.rate, f64::from(probes))));
             let mut before = f64::INFINITY;
@@ -376,13 +379,13 @@ fn best_of(
     best
 }
 
-/// The most votes with which near rows are missed no more often than allowed; none where one is too many.
-fn most_votes(hits: &Hits, tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
+/// The largest threshold with which the false negative rate is reached; `None` if there is none.
+fn max_votes(hits: &Hits, tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
     let keeps = |votes: u32| hits.near.mean(|q| below(tables, q, votes)) <= fnr;
     if let Some(votes) = fixed.votes {
         return (votes <= tables && (fixed.tables.is_some() || keeps(votes))).then_some(votes);
     }
-    // More votes miss more.
+    // The false negative rate grows with the votes: bisect.
     let (mut low, mut high) = (0, tables);
     while low < high {
         let middle = (low + high).div_ceil(2);
@@ -391,28 +394,28 @@ fn most_votes(hits: &Hits, tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> 
     (low > 0).then_some(low)
 }
 
-/// The share of a key, the bits it sets and the false positive rate of its line.
+/// Bits per key, the bits that a key sets, and the false positive rate of its cache line.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    bits_a_key: f64,
+    bits_per_key: f64,
     hashes: u32,
     rate: f64,
 }
 
 impl Line {
-    fn new(bits_a_key: f64, hashes: Option<u32>) -> Line {
+    fn new(bits_per_key: f64, hashes: Option<u32>) -> Line {
         let (hashes, rate) = match hashes {
-            Some(hashes) => (hashes, probing::line_rate(LINE as f64 / bits_a_key, hashes)),
-            None => probing::best_line(bits_a_key),
+            Some(hashes) => (hashes, probing::line_rate(LINE as f64 / bits_per_key, hashes)),
+            None => probing::best_line(bits_per_key),
         };
-        Line { bits_a_key, hashes, rate }
+        Line { bits_per_key, hashes, rate }
     }
 }
 
-/// Sizes worth trying, smallest first.
+/// The sizes to try, smallest first.
 enum Lines {
     Any(Vec<Line>),
-    /// Where all bits were given: bits a member, and bits a key sets.
+    /// If the number of bits was specified: bits per member, and bits that a key sets.
     Given(f64, Option<u32>),
 }
 
@@ -421,7 +424,7 @@ impl Lines {
         match fixed.bits {
             Some(bits) => Lines::Given(bits as f64 / capacity as f64, fixed.bloom_hashes),
             None => Lines::Any(
-                QUARTERS_A_KEY.map(|quarters| Line::new(f64::from(quarters) / 4.0, fixed.bloom_hashes)).collect(),
+                QUARTERS_PER_KEY.map(|quarters| Line::new(f64::from(quarters) / 4.0, fixed.bloom_hashes)).collect(),
             ),
         }
     }
@@ -434,15 +437,15 @@ impl Lines {
     }
 }
 
-/// Completes a choice; none where it would be too large.
+/// Completes a choice; `None` if the filter would exceed a limit.
 fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, request: &Request) -> Option<Choice> {
     let tables = u64::from(params.tables);
     let lines = match fixed.bits {
         Some(bits) => (bits / tables).div_ceil(LINE),
-        None => (params.capacity as f64 * line.bits_a_key / LINE as f64).ceil() as u64,
+        None => (params.capacity as f64 * line.bits_per_key / LINE as f64).ceil() as u64,
     };
     let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
-    // Cross-polytopes have fast transforms always.
+    // Cross-polytopes always use fast transforms.
     if !params.family.is_polytope() {
         choose_transform(&mut params, fixed.fast, request.dims).ok()?;
     }
@@ -457,8 +460,8 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, request: &R
     Some(Choice { params, bytes, fpr, fnr, unrelated, cost, price })
 }
 
-/// Looks at choices more closely, with more tables: each is chosen again, among filters of its tuples. Those that keep the
-/// rates; where there are none, what was chosen, with the rates it has.
+/// Searches again around each candidate, with accurate estimates. Returns the filters that reach the rates and, if
+/// there are none, the candidates with their accurate rates.
 fn refined(
     list: Vec<Choice>,
     setting: &Setting,
@@ -466,8 +469,9 @@ fn refined(
     lines: &Lines,
     (fpr, fnr): (f64, f64),
 ) -> (Vec<Choice>, Vec<Choice>) {
-    let most = fixed.probes.unwrap_or(MOST_PROBES);
-    let drafts: Vec<Draft> = list.iter().map(|choice| Draft::new(choice.params.clone(), most, curve::TABLES)).collect();
+    let max_probes = fixed.probes.unwrap_or(SEARCHED_PROBES);
+    let drafts: Vec<Draft> =
+        list.iter().map(|choice| Draft::new(choice.params.clone(), max_probes, curve::TABLES)).collect();
     let best_first = |mut choices: Vec<Choice>| {
         choices.sort_by(|a, b| a.price.total_cmp(&b.price));
         choices.truncate(SHOWN);
@@ -482,7 +486,7 @@ fn refined(
     (best_first(kept), best_first(as_they_are))
 }
 
-/// A choice with its rates by another draft of the same tuples.
+/// A choice with the rates that a more accurate draft predicts.
 fn judged(choice: &Choice, draft: &Draft, fixed: &Fixed, setting: &Setting) -> Option<Choice> {
     let params = &choice.params;
     let keys = LINE as f64 * f64::from(params.tables) * params.capacity as f64 / params.bits as f64;
@@ -490,20 +494,20 @@ fn judged(choice: &Choice, draft: &Draft, fixed: &Fixed, setting: &Setting) -> O
     finished(params.clone(), &draft.hits(setting, params.probes()), &line, fixed, setting.request)
 }
 
-/// The distance from which rows should not pass where nothing is said: two and a half times as far as near; for shares of
-/// bits or elements half way, by ratio, to the distance that rows have as a rule.
+/// The default for far: 2.5 x near in l2 distance; for Hamming and Jaccard the geometric mean of near and the `typical`
+/// distance of rows.
 pub fn default_far(metric: Metric, near: f64, typical: f64) -> f64 {
     const TIMES: f64 = 2.5;
     let far = match metric {
         Metric::L2 | Metric::L1 => near * TIMES,
-        // The distance is half the square of that between vectors of length one.
+        // The cosine distance is half the squared l2 distance of normalized vectors.
         Metric::Cosine => near * TIMES * TIMES,
         Metric::Hamming | Metric::Jaccard => libm::sqrt(near * typical).max(1.5 * near),
     };
     if far < 0.95 * metric.largest() { far } else { (near + metric.largest()) / 2.0 }
 }
 
-/// The request of a user who gives nothing but these options.
+/// The request that follows from the options.
 pub fn request(metric: Metric, options: &Options, dims: u32) -> Result<Request> {
     let capacity = whole("capacity", options.capacity, 1, limits::MAX_CAPACITY)?.ok_or_else(Error::no_capacity)?;
     let near = options.near.ok_or_else(Error::no_near)?;
@@ -515,11 +519,11 @@ fn unrelated_distance(metric: Metric, options: &Options) -> f64 {
     if options.symbols { 1.0 } else { metric.unrelated() }
 }
 
-/// What is assumed of data that nobody has looked at: all members are unrelated to the query.
+/// A model for unknown data: all members are unrelated to the query.
 pub fn assumed(metric: Metric, options: &Options, request: &Request) -> Data {
     let others = Others {
         distance: unrelated_distance(metric, options),
-        // Directions without any relation are orthogonal.
+        // Unrelated directions are orthogonal.
         chord: std::f64::consts::SQRT_2,
         members: request.capacity as f64,
     };
@@ -527,7 +531,7 @@ pub fn assumed(metric: Metric, options: &Options, request: &Request) -> Data {
     Data { cases: vec![case], directions: false, centre: options.centre.clone().unwrap_or_default() }
 }
 
-/// Checks what was said before anything is chosen; dims, or 0 if not known.
+/// Checks the options before a search; returns dims, or 0 if not known.
 pub fn check(metric: Metric, options: &Options) -> Result<u32> {
     for (name, given) in [
         ("verify_bits", options.verify_bits.is_some()),
@@ -535,19 +539,19 @@ pub fn check(metric: Metric, options: &Options) -> Result<u32> {
         ("robust", options.robust.is_some()),
     ] {
         if given {
-            return Err(Error::parameter(format!("{name} has no meaning where any table may match"))
-                .with_hint("Give probes: they are what overflow is for match => 'all'."));
+            return Err(Error::parameter(format!("{name} does not apply to match => 'any'"))
+                .with_hint("Specify probes, which replace the overflow of match => 'all'."));
         }
     }
     let dims = match options.dims {
         Some(_) if metric == Metric::Jaccard => {
-            return Err(Error::parameter("dims has no meaning for jaccard: sets have no dimensions"));
+            return Err(Error::parameter("dims does not apply to jaccard: sets have no dimensions"));
         }
         dims => count("dims", dims, 1, limits::MAX_DIMS)?.unwrap_or(0),
     };
     if let Some(centre) = &options.centre {
         if dims == 0 {
-            return Err(Error::parameter("dims must be given where there is a centre"));
+            return Err(Error::parameter("dims must be specified with centre"));
         }
         if centre.len() != dims as usize {
             return Err(Error::parameter(format!("centre must have {dims} dimensions, not {}", centre.len())));
@@ -557,26 +561,24 @@ pub fn check(metric: Metric, options: &Options) -> Result<u32> {
         }
     }
     let request = request(metric, options, dims)?;
-    // Ranges and names, as for every filter.
+    // The same ranges as for all filters.
     let family = family_of(metric, options.symbols)?;
     let width = if family.has_width() { options.width.unwrap_or(1.0) } else { 0.0 };
     let mut shape = shape(metric, family, options, &request, width);
     shape.validate()?;
     choose_transform(&mut shape, options.fast, dims)?;
     if options.fast == Some(false) && options.polytope.is_some_and(|dims| dims > 0) {
-        return Err(Error::parameter(
-            "transform must not be dense for cross-polytopes: fast transforms are what they are made by",
-        ));
+        return Err(Error::parameter("polytope requires fast transforms: transform must not be dense"));
     }
     Ok(dims)
 }
 
-/// Checks the rates that are wanted.
+/// Checks the requested rates.
 pub fn check_rates(goals: &Goals) -> Result<()> {
     for (name, rate) in [("fpr", goals.fpr), ("fnr", goals.fnr)] {
-        if let Some(rate) = rate.filter(|rate| !(*rate >= LEAST_RATE && *rate < 1.0)) {
+        if let Some(rate) = rate.filter(|rate| !(*rate >= MIN_RATE && *rate < 1.0)) {
             return Err(Error::parameter(format!(
-                "{name} must be at least {LEAST_RATE} and less than 1, not {}",
+                "{name} must be at least {MIN_RATE} and less than 1, not {}",
                 shown(rate)
             )));
         }
@@ -584,19 +586,19 @@ pub fn check_rates(goals: &Goals) -> Result<()> {
     Ok(())
 }
 
-/// The parameters of a filter with `match => 'any'`, from what a user says.
+/// The parameters of a filter with `match => 'any'`, and its dims (0 if not known).
 pub fn parameters(metric: Metric, options: &Options) -> Result<(Params, u32)> {
     let dims = check(metric, options)?;
     let request = request(metric, options, dims)?;
     let choice = choices(metric, options, &request, &assumed(metric, options, &request), None)?.list.into_iter().next();
     let Some(choice) = choice else {
         return Err(Error::parameter(format!(
-            "no filter of these parameters fits near {}, far {} and {} members",
+            "no filter with these parameters is suitable for near {}, far {} and {} members",
             shown(request.near),
             shown(request.far),
             request.capacity
         ))
-        .with_hint("Give fewer parameters, or lower capacity; lsbf_design chooses all of them."));
+        .with_hint("Specify fewer parameters, lower capacity, or let lsbf_design choose all parameters."));
     };
     choice.params.validate()?;
     crate::hash::check_expansion(&choice.params, dims)?;

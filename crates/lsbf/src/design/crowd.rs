@@ -1,5 +1,5 @@
-//! How often rows that are far from each other really collide. Distances alone do not show it: members in clusters hide
-//! behind each other, and data does not spread evenly over all directions.
+//! Measures how often unrelated rows collide, with a filter that is built from the sample. Distances are not enough to
+//! predict this: members of a cluster share their keys, and data is not distributed evenly over all directions.
 
 use super::rows::Rows;
 use super::sample::queries;
@@ -7,32 +7,35 @@ use crate::filter::{Engine, Owned};
 use crate::interrupt;
 use crate::params::{LINE, Params, Probing};
 
-/// Tables that are filled.
+/// The number of tables.
 const TABLES: u32 = 8;
-/// Bits for each key, and bits that a key sets.
+/// Bits per key.
 const BITS_PER_KEY: u64 = 64;
+/// Bits that a key sets.
 const HASHES: u32 = 14;
-/// Fewer rows show nothing.
-const LEAST_ROWS: usize = 2000;
+/// The minimum number of sampled rows.
+const MIN_ROWS: usize = 2000;
 
-/// What was counted.
+/// The number of collisions.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
-    /// Members that were added.
+    /// The number of members that were added.
     pub members: f64,
-    /// Tables queried with rows that have no near member, and those that contained one of their keys.
+    /// The number of tables, summed over all unrelated queries.
     pub tables: f64,
+    /// The number of those tables that contained one of the query's keys.
     pub hits: f64,
-    /// The same for pairs of tables: where hits coincide, votes separate less.
+    /// The number of pairs of tables: if both tables of a pair match together, votes separate less.
     pub pairs: f64,
+    /// The number of pairs of which both tables matched.
     pub pair_hits: f64,
 }
 
-/// Fills tables with a sample, except for the rows that serve as queries, and queries them; `counts` says which queries
-/// count. `None` if there are too few rows, or no such filter.
+/// Builds a filter from all rows but the sample queries, and queries it with those that `counts` selects. `None` if
+/// there are too few rows, or if the filter cannot be built.
 pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize) -> bool) -> Option<Counts> {
     let (count, queries) = (rows.len(), queries(rows.len()));
-    if count < LEAST_ROWS {
+    if count < MIN_ROWS {
         return None;
     }
     let params = dense_enough(params, count);
@@ -48,15 +51,15 @@ pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize
             interrupt::check();
         }
         if next.next_if(|&&query| query == at).is_none() {
-            // A row without a direction collides with none.
-            members += f64::from(rows.show(at, |row| filter.add(&mut engine, row)).is_ok());
+            // Rows without a direction are skipped.
+            members += f64::from(rows.with_row(at, |row| filter.add(&mut engine, row)).is_ok());
         }
     }
     let mut found = Counts { members, tables: 0.0, hits: 0.0, pairs: 0.0, pair_hits: 0.0 };
     let pairs = |tables: u32| f64::from(tables * (tables.max(1) - 1) / 2);
     for (_, &query) in queries.iter().enumerate().filter(|&(case, _)| counts(case)) {
         interrupt::check();
-        if let Ok(votes) = rows.show(query, |row| filter.votes(&mut engine, row, 1.0)) {
+        if let Ok(votes) = rows.with_row(query, |row| filter.votes(&mut engine, row, 1.0)) {
             found.tables += f64::from(TABLES);
             found.hits += f64::from(votes);
             found.pairs += pairs(TABLES);
@@ -66,7 +69,7 @@ pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize
     Some(found)
 }
 
-/// The same hash functions with so many bits that a table hardly ever contains a key by chance.
+/// The same hash functions with enough bits that false positives of the Bloom filters are negligible.
 fn dense_enough(params: &Params, members: usize) -> Params {
     let lines = (members as u64 * BITS_PER_KEY).div_ceil(LINE);
     Params {

@@ -1,33 +1,36 @@
-//! What is known of the data.
+//! A model of the data that a filter is designed for.
 
-/// The members, as seen from some queries.
+/// Sample queries, and the members around them.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
-    /// At least one.
+    /// The sample queries, at least one.
     pub cases: Vec<Case>,
-    /// Whether directions may be hashed: vectors have about the same length.
+    /// Whether directions may be hashed, because vectors have about the same length.
     pub directions: bool,
-    /// What is subtracted first if directions are hashed; empty for nothing.
+    /// The centre that is subtracted before directions are hashed; empty for none.
     pub centre: Vec<f32>,
 }
 
-/// A query: its length, and the members around it.
+/// A sample query: its length, and the members around it.
 #[derive(Debug, Clone, Default)]
 pub struct Case {
-    /// Whether no member lies within far. The rate at which unrelated rows pass is estimated from these, if there are any.
+    /// Whether no member is within far. The false positive rate of unrelated rows is estimated from such queries, if
+    /// there are any.
     pub is_unrelated: bool,
-    /// Its length after the centre is subtracted; for cosine, that of a vector of length 1. 0 if it has no meaning.
+    /// The l2 norm after normalization to length 1 (cosine only) and subtraction of the centre; 0 if it does not apply.
     pub length: f64,
-    /// Members that are not near.
+    /// The members that are not within far, grouped by distance.
     pub others: Vec<Others>,
 }
 
-/// Some members at about the same distance.
+/// A group of members at about the same distance from a query.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Others {
+    /// The mean distance.
     pub distance: f64,
-    /// The chord of the two directions, if directions are hashed.
+    /// The mean chord between the directions of query and member, if directions are hashed.
     pub chord: f64,
+    /// The number of members.
     pub members: f64,
 }
 

@@ -1,4 +1,4 @@
-//! How likely it is that the tables of a filter hit, for rows as a sample has them, and the rates that follow.
+//! The probability that the tables of a filter match, for the sample queries, and the error rates that follow from it.
 
 use super::data::{Case, Data, Others};
 use super::request::Request;
@@ -7,21 +7,22 @@ use crate::interrupt;
 use crate::params::{Family, Metric, Params};
 use std::rc::Rc;
 
-/// How many times as far as far a row is that counts as a little nearer, and one that counts as well beyond.
+/// A distance a little less than far, as a multiple of far.
 const INSIDE: f64 = 0.8;
+/// A distance well beyond far, as a multiple of far.
 const BEYOND: f64 = 1.4;
 
-/// A chance that differs from case to case: some of its values, and the share of cases that have about each.
+/// A histogram of a probability that differs from case to case: values, and the fraction of cases with each value.
 #[derive(Debug, Clone)]
 pub struct Spread(Vec<(f64, f64)>);
 
 impl Spread {
-    /// Cases whose odds differ by less than this factor, as a logarithm, are taken together.
+    /// The width of a bin, in log odds.
     const STEP: f64 = 0.25;
-    /// From odds of e^-12 to e^12; what is beyond makes no difference.
+    /// The number of bins, for odds from e^-12 to e^12.
     const STEPS: usize = 97;
 
-    /// From chances, and how many cases have each.
+    /// From probabilities with weights.
     fn of(chances: impl Iterator<Item = (f64, f64)>) -> Spread {
         let mut steps = [(0.0, 0.0); Spread::STEPS];
         let mut count = 0.0;
@@ -35,37 +36,39 @@ impl Spread {
         Spread(filled.map(|(sum, cases)| (sum / cases, cases / count)).collect())
     }
 
+    /// The mean of a function of the probability.
     pub fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         self.0.iter().map(|&(chance, share)| share * of(chance)).sum()
     }
 }
 
-/// Chances that a table hits.
+/// The probabilities that a table matches, due to different members.
 #[derive(Debug, Clone)]
 pub struct Hits {
-    /// By a member at near.
+    /// A member at near.
     pub near: Spread,
-    /// By a member at far.
+    /// A member at far.
     pub far: Spread,
-    /// By a member at far, or any other.
+    /// A member at far or any other member.
     pub crowd: Spread,
-    /// By any other than a near one.
+    /// Any member that is not near.
     pub others: Spread,
-    /// By a member a little nearer than far, and by one well beyond.
+    /// A member a little nearer than far.
     pub inside: Spread,
+    /// A member well beyond far.
     pub beyond: Spread,
 }
 
-/// What is wanted and what is known, with the members around all cases at common distances.
+/// A request and the data, with the members around all cases on a common grid of distances.
 pub struct Setting<'a> {
     pub request: &'a Request,
     pub data: &'a Data,
-    /// Whether the rate at far must hold for rows with other members around them. If no rate was requested, and the number
-    /// of others is estimated from a sample, it may be somewhat higher.
+    /// Whether the rate at far must hold for rows with other members around them. If no rate was requested, and the
+    /// number of others is estimated from a sample, it may be somewhat higher.
     pub strict: bool,
-    /// How much more often others hit a table than their distances predict, as a factor.
+    /// The ratio of observed to predicted collisions with unrelated members.
     pub excess: f64,
-    /// How much the tables of a query are hit together: 0 if they are independent, 1 if they are all the same.
+    /// The correlation of the tables of a query: 0 if they are independent, 1 if they are identical.
     pub correlation: f64,
     by_distance: Grid,
     by_chord: Grid,
@@ -85,15 +88,16 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Members around cases: for each case, how many are at which of the distances.
+/// The members around all cases: for each case, the number of members at each distance of the grid.
 pub struct Grid {
     distances: Vec<f64>,
     cases: Vec<Vec<(usize, f64)>>,
 }
 
 impl Grid {
-    /// Distances to a doubling, and doublings.
+    /// Distances per doubling.
     const STEPS: f64 = 8.0;
+    /// The number of doublings.
     const DOUBLINGS: f64 = 24.0;
 
     pub fn new(cases: &[Case], of: impl Fn(&Others) -> f64) -> Grid {
@@ -104,7 +108,7 @@ impl Grid {
         let last = (Grid::STEPS * Grid::DOUBLINGS) as usize;
         let place =
             |other: &Others| (libm::log2(of(other) / largest) * Grid::STEPS + last as f64).clamp(0.0, last as f64);
-        // Between two distances, members belong to both.
+        // Members between two distances of the grid are distributed to both.
         let shares = |other: &Others| {
             let place = place(other);
             let low = (place as usize).min(last - 1);
@@ -118,18 +122,18 @@ impl Grid {
     }
 }
 
-/// A filter whose size and threshold are still to be found.
+/// A filter whose size and threshold are not determined yet.
 pub struct Draft {
     pub params: Params,
     curve: Option<Rc<Curve>>,
 }
 
 impl Draft {
-    pub fn new(params: Params, most: u32, tables: u32) -> Draft {
+    pub fn new(params: Params, max_probes: u32, tables: u32) -> Draft {
         interrupt::check();
         let law = params.family.law();
         let is_closed = matches!(law, Family::Bits | Family::Symbols | Family::MinHash);
-        let curve = (!is_closed).then(|| Curve::of(Shape::of(&params), most, tables));
+        let curve = (!is_closed).then(|| Curve::of(Shape::of(&params), max_probes, tables));
         Draft { params, curve }
     }
 
@@ -141,12 +145,12 @@ impl Draft {
         }
     }
 
-    /// Chances that a table hits.
+    /// The probabilities that a table matches.
     pub fn hits(&self, setting: &Setting, probes: u32) -> Hits {
         let (params, request, data) = (&self.params, setting.request, setting.data);
         let is_polytope = params.family.is_polytope();
         let grid = if is_polytope { &setting.by_chord } else { &setting.by_distance };
-        // Chances that a member at each distance is not hit, as logarithms; the farthest of them are the commonest.
+        // The log probabilities that a member at each distance does not match.
         let missed = |&distance: &f64| {
             let seen = if is_polytope { distance } else { curve::seen(params, distance) };
             libm::log1p(-self.hit(seen, probes).min(1.0 - 1e-12))
@@ -166,12 +170,12 @@ impl Draft {
         let times =
             |ratio: f64| (request.far * if squared { ratio * ratio } else { ratio }).min(params.metric.largest());
         let (inside, beyond) = (times(INSIDE), times(BEYOND));
-        // What lies where the centre is has no direction.
+        // A vector at the centre has no direction.
         let near = |case: &Case| if is_polytope && case.length <= 0.0 { 0.0 } else { at(case, request.near) };
-        // How often unrelated rows pass is estimated from unrelated cases, if there are any.
+        // Rates of unrelated rows are estimated from unrelated cases, if there are any.
         let any = data.cases.iter().any(|case| case.is_unrelated);
         let unrelated = || data.cases.iter().zip(&others).filter(move |(case, _)| case.is_unrelated || !any);
-        // Where hits come together, some of the cases are hit more often, and the others never.
+        // Model of correlated tables: some cases match more often, the others never.
         let split = |mean: f64| {
             let more = mean + setting.correlation * (1.0 - mean);
             let share = if more > 0.0 { mean / more } else { 1.0 };
@@ -192,19 +196,20 @@ impl Draft {
     }
 }
 
-/// The chance that one of two things happens.
+/// The probability that at least one of two independent events occurs.
 pub fn either(a: f64, b: f64) -> f64 {
     1.0 - (1.0 - a) * (1.0 - b)
 }
 
-/// Rates of a filter: (fpr, fnr, unrelated), with `noise` the chance that a table hits by a false positive of its lines.
+/// The rates (fpr, fnr, unrelated) of a filter. `noise` is the probability that a table matches due to a false positive
+/// of its cache lines.
 pub fn rates(hits: &Hits, tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
     let passes = |q: f64| at_least(tables, either(q, noise), votes);
     let fnr = hits.near.mean(|q| below(tables, either(q, noise), votes));
     (hits.crowd.mean(passes), fnr, hits.others.mean(passes))
 }
 
-/// P(Bin(n, q) >= k) by multiplication alone: tens of thousands are needed, for small n.
+/// P(Bin(n, q) >= k) for small n, without logarithms, because it is called often.
 pub fn at_least(n: u32, q: f64, k: u32) -> f64 {
     match k {
         0 => 1.0,
@@ -213,9 +218,9 @@ pub fn at_least(n: u32, q: f64, k: u32) -> f64 {
     }
 }
 
-/// The same for q up to a half.
+/// P(Bin(n, q) >= k) for q <= 1/2.
 fn upper(n: u32, q: f64, k: u32) -> f64 {
-    // From C(n, k) q^k (1 - q)^(n - k) on.
+    // The first term: C(n, k) q^k (1 - q)^(n - k).
     let mut term = (0..k).fold(1.0, |term, i| term * q * f64::from(n - i) / f64::from(i + 1));
     (k..n).for_each(|_| term *= 1.0 - q);
     let (odds, mut sum) = (q / (1.0 - q), 0.0);
@@ -226,7 +231,7 @@ fn upper(n: u32, q: f64, k: u32) -> f64 {
     sum.min(1.0)
 }
 
-/// P(Bin(n, q) < k): fewer than k hit where more than n - k miss.
+/// P(Bin(n, q) < k), which is P(Bin(n, 1 - q) > n - k).
 pub fn below(n: u32, q: f64, k: u32) -> f64 {
     if k == 0 { 0.0 } else { at_least(n, 1.0 - q, n - k + 1) }
 }
@@ -237,7 +242,7 @@ mod tests {
     use crate::binomial;
 
     #[test]
-    fn tails_are_those_of_the_binomial_law() {
+    fn tails_agree_with_the_binomial_distribution() {
         for (n, q) in [(1, 0.3), (5, 0.02), (12, 0.8), (64, 0.01), (64, 0.999), (64, 1.0 - 1e-12), (9, 1.0), (9, 0.0)] {
             for k in 0..=n {
                 let (upper, lower) = (binomial::at_least(n, q, k), binomial::below(n, q, k));

@@ -1,8 +1,9 @@
-//! From what a user wants to the parameters of a filter.
+//! Derives the parameters of a filter from the user's requirements.
 //!
-//! [`options`] are given by hand, [`papers`] derives the parameters of the papers' filters from them. [`request`] says what is
-//! wanted and [`data`] what is known of the data, from a sample ([`reservoir`], [`sample`]) or assumed; [`choose`] finds the
-//! filters that serve best, and [`advise`] does all of this at once.
+//! [`parameters`] derives the missing parameters from [`Options`]: `papers` for the papers' filters, [`choose`] for
+//! those with `match => 'any'`. A [`request`] has the requirements, and [`data`] is a model of the data, which is
+//! assumed or taken from a sample ([`reservoir`], [`sample`]). [`choose`] searches for the best filters, and [`advise`]
+//! combines all of this.
 
 pub mod advise;
 pub mod choose;
@@ -23,7 +24,9 @@ pub use options::Options;
 /// The parameters of a filter, and its dims (0 if they are to be taken from the first vector).
 pub fn parameters(kind: Kind, metric: Metric, options: &Options) -> Result<(Params, u32)> {
     match kind {
+        Kind::Dsbf => papers::parameters(kind, metric, options, papers::derive_dsbf),
+        Kind::Lsbf => papers::parameters(kind, metric, options, papers::derive_lsbf),
+        Kind::Ilbf => papers::parameters(kind, metric, options, papers::derive_ilbf),
         Kind::Probing => choose::parameters(metric, options),
-        _ => papers::parameters(kind, metric, options),
     }
 }

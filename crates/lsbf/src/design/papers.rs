@@ -1,4 +1,4 @@
-//! The parameters of the papers' filters, from what a user gives.
+//! Derives the parameters of the papers' filters.
 
 use super::options::{Options, choose_transform, count, family_of, whole};
 use crate::balance::balance;
@@ -7,26 +7,39 @@ use crate::error::{Error, Result};
 use crate::filter::dsbf::threshold;
 use crate::hash::collision;
 use crate::limits;
-use crate::params::{Kind, Metric, Params, check_dims, shown};
+use crate::params::{Kind, Metric, Params, shown};
 use crate::rates::{bloom, crowding, lsbf};
 
-/// Makes the parameters of a filter, and its dims (0 where they are to be taken from the first vector).
-pub fn parameters(kind: Kind, metric: Metric, options: &Options) -> Result<(Params, u32)> {
-    let dims = match options.dims {
-        None => 0,
-        Some(_) if metric == Metric::Jaccard => {
-            return Err(Error::parameter("dims has no meaning for jaccard: sets have no dimensions"));
-        }
-        Some(dims) => {
-            let dims = whole("dims", Some(dims), 1, u64::from(limits::MAX_DIMS))?.unwrap_or(1);
-            check_dims(dims)?;
-            dims as u32
-        }
-    };
+/// How the numbers of one kind of filter are derived.
+type Derive = fn(&mut Params, &Options) -> Result<()>;
+
+/// The parameters of a filter, and its dims (0 if they are to be taken from the first vector).
+pub fn parameters(kind: Kind, metric: Metric, options: &Options, derive: Derive) -> Result<(Params, u32)> {
+    let dims = given_dims(metric, options)?;
+    let mut params = start(kind, metric, options)?;
+    // Check the ranges before other parameters are derived.
+    let ranges = Params { bits: u64::from(params.tables), kind: Kind::Dsbf, ..params.clone() };
+    ranges.validate()?;
+    derive(&mut params, options)?;
+    choose_transform(&mut params, options.fast, dims)?;
+    params.validate()?;
+    crate::hash::check_expansion(&params, dims)?;
+    Ok((params, dims))
+}
+
+fn given_dims(metric: Metric, options: &Options) -> Result<u32> {
+    if options.dims.is_some() && metric == Metric::Jaccard {
+        return Err(Error::parameter("dims does not apply to jaccard: sets have no dimensions"));
+    }
+    Ok(count("dims", options.dims, 1, limits::MAX_DIMS)?.unwrap_or(0))
+}
+
+/// The parameters that all kinds have in common.
+fn start(kind: Kind, metric: Metric, options: &Options) -> Result<Params> {
     let family = family_of(metric, options.symbols)?;
     if kind == Kind::Ilbf && !family.has_width() {
         return Err(Error::parameter(format!("ilbf_new does not support metric {}", metric.name()))
-            .with_hint("For other metrics than l2 and l1 there are dsbf_new and lsbf_new."));
+            .with_hint("Use dsbf_new or lsbf_new for metrics other than l2 and l1."));
     }
     let capacity = whole("capacity", options.capacity, 1, limits::MAX_CAPACITY)?.ok_or_else(Error::no_capacity)?;
     let near = match (options.near, options.width) {
@@ -35,9 +48,9 @@ pub fn parameters(kind: Kind, metric: Metric, options: &Options) -> Result<(Para
         _ => return Err(Error::no_near()),
     };
     if options.width.is_some() && !family.has_width() {
-        return Err(Error::parameter(format!("width has no meaning for {}", metric.name())));
+        return Err(Error::parameter(format!("width does not apply to {}", metric.name())));
     }
-    let mut params = Params {
+    Ok(Params {
         kind,
         metric,
         family,
@@ -58,24 +71,11 @@ pub fn parameters(kind: Kind, metric: Metric, options: &Options) -> Result<(Para
         aligned: false,
         votes: 0,
         probing: None,
-    };
-    // Ranges first, so that what is derived below is derived from numbers that make sense.
-    let ranges = Params { bits: u64::from(params.tables), kind: Kind::Dsbf, ..params.clone() };
-    ranges.validate()?;
-    match kind {
-        Kind::Dsbf => design_dsbf(&mut params, options)?,
-        Kind::Lsbf => design_lsbf(&mut params, options)?,
-        Kind::Ilbf => design_ilbf(&mut params, options)?,
-        Kind::Probing => {}
-    }
-    choose_transform(&mut params, options.fast, dims)?;
-    params.validate()?;
-    crate::hash::check_expansion(&params, dims)?;
-    Ok((params, dims))
+    })
 }
 
-/// Where nothing is said about far: a little less than what unrelated vectors have, or, where distances have no upper
-/// end, a multiple of near that the kind can tell from near.
+/// The default for far: a little less than the distance of unrelated vectors. For unbounded distances, a multiple of
+/// near that the kind of filter can distinguish from near.
 fn default_far(kind: Kind, metric: Metric, near: f64) -> f64 {
     match metric {
         Metric::L2 | Metric::L1 if kind == Kind::Lsbf => 20.0 * near,
@@ -85,7 +85,7 @@ fn default_far(kind: Kind, metric: Metric, near: f64) -> f64 {
     }
 }
 
-/// Widths worth trying, as multiples of near.
+/// The widths to try.
 fn widths(params: &Params, options: &Options) -> Vec<f64> {
     match options.width {
         _ if !params.family.has_width() => vec![0.0],
@@ -102,14 +102,15 @@ fn dsbf_hashes(params: &Params) -> Option<u32> {
     (hashes <= f64::from(limits::MAX_HASHES)).then_some(hashes as u32)
 }
 
-fn design_dsbf(params: &mut Params, options: &Options) -> Result<()> {
+/// The numbers of a DSBF.
+pub fn derive_dsbf(params: &mut Params, options: &Options) -> Result<()> {
     let mut best: Option<(f64, f64, u32)> = None;
     for width in widths(params, options) {
         let trial = Params { width, ..params.clone() };
         let Some(hashes) = options.hashes.map_or_else(|| dsbf_hashes(&trial), |_| Some(params.hashes)) else {
             continue;
         };
-        // The rarer a near vector shares a table's bit, the more tables it takes; more hashes cost time.
+        // The less likely a near vector shares a bit, the more tables are needed. More hashes take more time.
         let p1 = collision::tuple(&Params { hashes, ..trial }, params.near) - 1e-3 * f64::from(hashes);
         if best.is_none_or(|(p, ..)| p1 > p) {
             best = Some((p1, width, hashes));
@@ -117,7 +118,7 @@ fn design_dsbf(params: &mut Params, options: &Options) -> Result<()> {
     }
     let Some((_, width, hashes)) = best else {
         return Err(Error::parameter(format!(
-            "near {} and far {} are too close for {} members: more than {} hashes a table would be needed",
+            "near {} and far {} are too close for {} members: more than {} hashes per table would be needed",
             shown(params.near),
             shown(params.far),
             params.capacity,
@@ -136,14 +137,15 @@ fn design_dsbf(params: &mut Params, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Bits given, rounded up to whole partitions.
+/// The specified bits, rounded up to whole partitions.
 fn whole_bits(options: &Options, tables: u32) -> Result<Option<u64>> {
     let bits = whole("bits", options.bits, u64::from(tables), limits::MAX_BYTES * 8)?;
     Ok(bits.map(|b| b.div_ceil(u64::from(tables)) * u64::from(tables)))
 }
 
-/// m': 2^l' where the sampled bits are the position. Where that is more than 8n/p1, the tuple is hashed to 8n/p1
-/// positions: foreign members then add at most p1/8 to the p1/4 that l' allows, still under the threshold's p1/2.
+/// m', the bits of a partition: 2^l' if the sampled bits are the position. If that is more than 8n/p1, the tuple is
+/// hashed to 8n/p1 positions: other members then add at most p1/8 to the p1/4 that l' allows, which stays below the
+/// threshold p1/2.
 fn dsbf_partition(params: &Params) -> u64 {
     let p1 = collision::tuple(params, params.near);
     let hashed = (8.0 * params.capacity as f64 / p1).ceil().clamp(64.0, 1e18) as u64;
@@ -151,7 +153,7 @@ fn dsbf_partition(params: &Params) -> u64 {
     natural.min(hashed)
 }
 
-/// The chance that others set a bit, at full capacity.
+/// The probability that other members have set the bit of a query, at capacity.
 fn array_fill(params: &Params) -> f64 {
     let members = params.capacity as f64;
     let fill = if params.is_natural() {
@@ -159,12 +161,12 @@ fn array_fill(params: &Params) -> f64 {
     } else {
         bloom::fill(crowding::distinct(params, members), 1.0, params.partition() as f64)
     };
-    crowding::foreign(params, fill, members)
+    crowding::set_by_others(params, fill, members)
 }
 
-/// The fewest tables with at most 1 % of either error at near and far; the most that are reasonable otherwise.
+/// The smallest number of tables with error rates of at most 1 % at near and at far, or `MAX` if there is none.
 fn dsbf_tables(params: &Params, partition: u64) -> u32 {
-    const MOST: u32 = 64;
+    const MAX: u32 = 64;
     let sized = Params { tables: 1, bits: partition, ..params.clone() };
     let foreign = array_fill(&sized);
     let q = |distance: f64| 1.0 - (1.0 - collision::tuple(params, distance)) * (1.0 - foreign);
@@ -173,15 +175,17 @@ fn dsbf_tables(params: &Params, partition: u64) -> u32 {
         binomial::below(tables, q(params.near), needed) <= 0.01
             && binomial::at_least(tables, q(params.far), needed) <= 0.01
     };
-    (params.votes.max(1)..=MOST).find(|&tables| good(tables)).unwrap_or(MOST)
+    (params.votes.max(1)..=MAX).find(|&tables| good(tables)).unwrap_or(MAX)
 }
 
-/// Bits of a partition a member: a fill of 0.22.
+/// Bits of a partition per member: a fill of 0.22 at capacity.
 const LSBF_LOAD: f64 = 4.0;
 
+/// Bits that a member sets in the verification filter: a false positive rate of 1/256 at capacity.
 const LSBF_VERIFY_HASHES: u32 = 8;
 
-fn design_lsbf(params: &mut Params, options: &Options) -> Result<()> {
+/// The numbers of an LSBF in which all tables must match.
+pub fn derive_lsbf(params: &mut Params, options: &Options) -> Result<()> {
     params.overflow = count("overflow", options.overflow, 0, limits::MAX_OVERFLOW)?.unwrap_or(1);
     params.robust = options.robust.unwrap_or(params.overflow > 0 && options.verify_bits != Some(0));
     let verify = whole("verify_bits", options.verify_bits, 0, limits::MAX_BYTES * 8)?;
@@ -191,14 +195,14 @@ fn design_lsbf(params: &mut Params, options: &Options) -> Result<()> {
         let needed = f64::from(params.bloom_hashes) * params.capacity as f64 / std::f64::consts::LN_2;
         params.verify_bits = verify.unwrap_or(needed.ceil().max(64.0) as u64);
     } else if hashes.is_some() {
-        return Err(Error::parameter("bloom_hashes needs a verification filter, but verify_bits is 0"));
+        return Err(Error::parameter("bloom_hashes requires a verification filter, but verify_bits is 0"));
     }
     if params.robust && (params.overflow == 0 || params.verify_bits == 0) {
-        return Err(Error::parameter("the robust overflow needs overflow > 0 and a verification filter"));
+        return Err(Error::parameter("robust requires overflow > 0 and a verification filter"));
     }
     if options.votes.is_some() {
-        return Err(Error::parameter("votes has no meaning for lsbf: all tables must agree")
-            .with_hint("lsbf_new(match => 'any', ...) makes a filter of which some must."));
+        return Err(Error::parameter("votes does not apply to match => 'all': all tables must match")
+            .with_hint("Use lsbf_new(match => 'any', ...) to require only some of the tables to match."));
     }
     let tables = options.tables.map_or(2..=10, |_| params.tables..=params.tables);
     let hashes = options.hashes.map_or(1..=16, |_| params.hashes..=params.hashes);
@@ -228,7 +232,7 @@ fn lsbf_partition(params: &Params, options: &Options, tables: u32) -> Result<u64
     Ok(given.unwrap_or(hashed.min(natural)))
 }
 
-/// f_balance at near and far, with a small price for time and space so that ties go to the smaller filter.
+/// f_balance at near and far, plus a small cost for time and space, so that the smaller filter wins a tie.
 fn lsbf_cost(params: &Params) -> f64 {
     let capacity = params.capacity as f64;
     let verify = match params.verify_bits {
@@ -240,7 +244,7 @@ fn lsbf_cost(params: &Params) -> f64 {
     };
     let fill = lsbf::Fill { array: array_fill(params), verify, members: capacity };
     let accepted = |distance: f64| lsbf::acceptance_at(params, fill, distance, 1.0);
-    // Where distances have no upper end, unrelated members are still not infinitely far: twice as far as far.
+    // For unbounded distances, assume that unrelated members are at twice far.
     let others = match params.metric.unrelated().is_finite() {
         true => 0.0,
         false => capacity * lsbf::parts(params, fill, 2.0 * params.far, 1.0).0,
@@ -250,17 +254,18 @@ fn lsbf_cost(params: &Params) -> f64 {
         + 1e-5 * f64::from(params.tables * params.hashes)
 }
 
-/// Width of an ILBF bucket as a multiple of near.
+/// Width of an ILBF's bucket as a multiple of near.
 const ILBF_WIDTH: f64 = 2.0;
 
 const ILBF_TABLES: u32 = 16;
 
 const ILBF_SLOTS: u32 = 32;
 
-/// k' = 4 is what the paper's Table I was made with.
+/// k' of the paper's Table I.
 const ILBF_BLOOM_HASHES: u32 = 4;
 
-fn design_ilbf(params: &mut Params, options: &Options) -> Result<()> {
+/// The numbers of an ILBF.
+pub fn derive_ilbf(params: &mut Params, options: &Options) -> Result<()> {
     if options.hashes.is_some_and(|h| h != 1) {
         return Err(Error::parameter("hashes must be 1 for ilbf"));
     }
@@ -273,14 +278,14 @@ fn design_ilbf(params: &mut Params, options: &Options) -> Result<()> {
         count("bloom_hashes", options.bloom_hashes, 1, limits::MAX_BLOOM_HASHES)?.unwrap_or(ILBF_BLOOM_HASHES);
     params.aligned = options.aligned.unwrap_or(false);
     params.votes = count("votes", options.votes, 1, limits::MAX_TABLES)?.unwrap_or(0);
-    // Table I's load: n k / m about 1.
-    let needed = params.capacity.saturating_mul(u64::from(params.tables)).max(64);
-    let most = u64::from(u32::MAX);
-    let blooms = whole("blooms", options.blooms, 2, most)?.unwrap_or(needed);
+    // The load of the paper's Table I: n k / m = 1.
+    let default = params.capacity.saturating_mul(u64::from(params.tables)).max(64);
+    let max = u64::from(u32::MAX);
+    let blooms = whole("blooms", options.blooms, 2, max)?.unwrap_or(default);
     params.bits = blooms.saturating_mul(u64::from(params.slots));
-    params.blooms = blooms.min(most) as u32;
-    if blooms > most {
-        // Too large anyway: the size is what the user should hear about.
+    params.blooms = blooms.min(max) as u32;
+    if blooms > max {
+        // The filter is too large in any case: report its size in bytes.
         return Params { kind: Kind::Dsbf, ..params.clone() }.validate();
     }
     Ok(())

@@ -1,35 +1,44 @@
-//! What a user wants of a filter.
+//! The requirements for a filter.
 
 use crate::error::{Error, Result};
 
-/// What is wanted.
+/// The requirements for a filter.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
+    /// The distance within which a query should find a member.
     pub near: f64,
+    /// The distance at or beyond which a query should find no member.
     pub far: f64,
+    /// The number of members.
     pub capacity: u64,
-    /// 0 if not known.
+    /// The dimensions; 0 if not known.
     pub dims: u32,
+    /// The desired error rates.
     pub goals: Goals,
 }
 
-/// How good the filter has to be.
+/// The desired error rates and the preference among filters that reach them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Goals {
-    /// The share of rows at far that may pass.
+    /// The maximum false positive rate at far.
     pub fpr: Option<f64>,
-    /// The share of rows at near that may be missed.
+    /// The maximum false negative rate at near.
     pub fnr: Option<f64>,
+    /// What to optimize.
     pub prefer: Prefer,
 }
 
-/// What matters most.
+/// What to optimize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Prefer {
+    /// Small filters.
     Small,
+    /// A balance of size and speed.
     #[default]
     Balanced,
+    /// Fast queries.
     Fast,
+    /// Few false positives.
     Sharp,
 }
 
@@ -37,16 +46,17 @@ impl Prefer {
     const ALL: [(Prefer, &'static str); 4] =
         [(Prefer::Small, "small"), (Prefer::Balanced, "balanced"), (Prefer::Fast, "fast"), (Prefer::Sharp, "sharp")];
 
+    /// The preference with this name in SQL.
     pub fn parse(name: &str) -> Result<Prefer> {
-        let found = Prefer::ALL.into_iter().find(|(_, known)| known.eq_ignore_ascii_case(name));
+        let found = Prefer::ALL.into_iter().find(|(_, valid)| valid.eq_ignore_ascii_case(name));
         found.map(|(prefer, _)| prefer).ok_or_else(|| {
             let names = Prefer::ALL.map(|(_, name)| name).join(", ");
-            Error::parameter(format!("unknown preference \"{name}\""))
-                .with_hint(format!("The preferences are {names}."))
+            Error::parameter(format!("unrecognized preference \"{name}\""))
+                .with_hint(format!("Valid preferences are {names}."))
         })
     }
 
-    /// The rates that are aimed at where none are given: of rows at far that pass, and of rows at near that do not.
+    /// The default error rates: false positives at far, and false negatives at near.
     pub fn rates(self) -> (f64, f64) {
         match self {
             Prefer::Small => (0.135, 0.0175),
@@ -56,7 +66,7 @@ impl Prefer {
         }
     }
 
-    /// Of rows that have no member within far, no more than this share of the rate at far should pass.
+    /// The desired false positive rate of rows without a member within far, relative to the rate at far.
     pub fn unrelated(self) -> f64 {
         match self {
             Prefer::Small => 0.065,
@@ -65,11 +75,11 @@ impl Prefer {
         }
     }
 
-    /// What is to be as low as can be.
+    /// The objective that is minimized, given bytes per member and the cost of a query.
     pub fn price(self, bytes: f64, cost: f64) -> f64 {
-        // Up to so many bytes they weigh little, then much up to a quarter more, and then as usual.
-        let budget = |most: f64, weight: f64| {
-            let over = over(bytes, most);
+        // Bytes have a low weight up to `max`, a high weight up to a quarter more, and the usual weight beyond.
+        let budget = |max: f64, weight: f64| {
+            let over = over(bytes, max);
             weight * (libm::log(bytes) - over) + 6.0 * over.min(0.25) + (over - 0.25).max(0.0)
         };
         let (log_bytes, cost) = (libm::log(bytes), libm::log(cost));
@@ -82,7 +92,7 @@ impl Prefer {
     }
 }
 
-/// By how much a rate is too high, as a logarithm.
-pub fn over(rate: f64, most: f64) -> f64 {
-    libm::log(rate / most).max(0.0)
+/// The logarithm of the ratio by which a value exceeds its maximum, or 0.
+pub fn over(value: f64, max: f64) -> f64 {
+    libm::log(value / max).max(0.0)
 }

@@ -1,4 +1,4 @@
-//! A random sample of rows that are offered one by one, in bounded memory.
+//! A random sample of a stream of rows, in bounded memory.
 
 use super::options::Options;
 use super::parameters;
@@ -8,23 +8,25 @@ use crate::hash::rng::Stream;
 use crate::params::{Kind, Metric, Params};
 use crate::vector::Vector;
 
-/// The size of a sample if none is given, and the largest.
+/// The default size of a sample.
 const DEFAULT_ROWS: i64 = 20_000;
+/// The largest size of a sample that can be requested.
 const MAX_ROWS: i64 = 1_000_000;
-/// The bytes that the rows of a sample may have together.
+/// The maximum size of a sample in bytes.
 const MAX_BYTES: usize = 32 << 20;
-/// Rows that are taken however long they are.
+/// The number of rows that are kept even if they exceed `MAX_BYTES`.
 const MIN_ROWS: usize = 10;
 
-/// A sample in which every row offered has the same chance to be (Vitter's algorithm R).
+/// Reservoir sampling: every offered row is kept with the same probability (Vitter's algorithm R).
 pub struct Reservoir {
+    /// The sampled rows.
     pub rows: Rows,
     max_rows: usize,
     bytes: usize,
     /// The number of rows offered.
     pub offered: u64,
     stream: Stream,
-    /// Parameters by which vectors are read and checked.
+    /// Parameters for parsing and checking vectors.
     reader: Params,
 }
 
@@ -58,14 +60,14 @@ impl Reservoir {
         }
         let vector = row()?;
         let bytes = Rows::row_bytes(&vector);
-        // Empty sets, such as those of documents without words, have no distance and are skipped.
+        // Skip empty sets, such as those of documents without words: they have no distance.
         if bytes == 0 && self.reader.metric == Metric::Jaccard {
             self.offered -= 1;
             return Ok(());
         }
         let freed = at.map_or(0, |at| self.rows.bytes_of(at));
         if self.bytes + bytes > MAX_BYTES + freed && self.rows.len() >= MIN_ROWS {
-            // There is no room for another row, nor for a longer one.
+            // No space for another row, nor for a longer one.
             self.max_rows = self.rows.len();
             return Ok(());
         }
@@ -73,8 +75,8 @@ impl Reservoir {
         self.rows.put(&self.reader, &vector, at)
     }
 
-    /// About the bytes that studying the sample takes: copies of the rows, one of them in a list that doubles, and the
-    /// queries with what is counted around them.
+    /// The approximate memory for the analysis of the sample, in bytes: copies of the rows, one of them in a growing
+    /// vector, and the counts around the sample queries.
     pub fn work_bytes(&self) -> usize {
         const QUERIES: usize = 16 << 20;
         4 * self.bytes + QUERIES
@@ -86,16 +88,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_the_same_chance() {
+    fn every_row_is_sampled_with_the_same_probability() {
         // 400 samples of 10 out of 100 rows: each row is expected 40 times, with a standard deviation of 6.
         let mut taken = [0u32; 100];
         for seed in 0..400 {
             let mut sample = Reservoir::new(Metric::L2, false, Some(10), seed).unwrap();
-            for i in 0..100 {
-                sample.offer(|| Ok(Vector::F32(std::slice::from_ref(&ROWS[i])))).unwrap();
+            for row in &ROWS {
+                sample.offer(|| Ok(Vector::F32(std::slice::from_ref(row)))).unwrap();
             }
             assert_eq!((sample.rows.len(), sample.offered), (10, 100));
-            (0..10).for_each(|at| sample.rows.show(at, |row| taken[first(row)] += 1));
+            (0..10).for_each(|at| sample.rows.with_row(at, |row| taken[first(row)] += 1));
         }
         assert!(taken.iter().all(|&times| (40.0 - f64::from(times)).abs() < 5.0 * 6.0), "{taken:?}");
         let thirds = [&taken[..33], &taken[33..66]].map(|part| part.iter().sum::<u32>());
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_sets_are_not_counted_and_bad_sizes_are_refused() {
+    fn empty_sets_are_not_counted_and_invalid_sizes_are_rejected() {
         let mut sample = Reservoir::new(Metric::Jaccard, false, None, 0).unwrap();
         sample.offer(|| Ok(Vector::Ints(&[]))).unwrap();
         sample.offer(|| Ok(Vector::Ints(&[1, 2]))).unwrap();

@@ -7,60 +7,77 @@ use crate::params::{Metric, Params};
 use crate::vector::dense::{Dense, not_finite};
 use crate::vector::{Vector, set};
 
-/// Rows of one type.
+/// Sampled rows, all of the same type.
 #[derive(Debug, Clone)]
 pub enum Rows {
     /// Vectors, one after the other.
-    Reals { dims: usize, values: Vec<f32> },
+    Reals {
+        /// The dimensions of a row.
+        dims: usize,
+        /// The elements of all rows.
+        values: Vec<f32>,
+    },
     /// Bit strings, one after the other.
-    Bits { len: usize, bytes: Vec<u8> },
-    /// Strings over an alphabet.
-    Letters { len: usize, letters: Vec<u32> },
+    Bits {
+        /// The number of bits of a row.
+        len: usize,
+        /// The bits of all rows, each padded to whole bytes.
+        bytes: Vec<u8>,
+    },
+    /// Strings over an alphabet, one after the other.
+    Symbols {
+        /// The number of symbols of a row.
+        len: usize,
+        /// The symbols of all rows.
+        symbols: Vec<u32>,
+    },
     /// Sets of hashed elements, each in ascending order.
     Sets(Vec<Vec<u64>>),
 }
 
 impl Rows {
-    /// No rows yet, for a metric.
+    /// An empty sample for a metric.
     pub fn new(metric: Metric, symbols: bool) -> Rows {
         match metric {
-            Metric::Hamming if symbols => Rows::Letters { len: 0, letters: Vec::new() },
+            Metric::Hamming if symbols => Rows::Symbols { len: 0, symbols: Vec::new() },
             Metric::Hamming => Rows::Bits { len: 0, bytes: Vec::new() },
             Metric::Jaccard => Rows::Sets(Vec::new()),
             _ => Rows::Reals { dims: 0, values: Vec::new() },
         }
     }
 
-    /// Dimensions; 0 for sets and where there is no row.
+    /// The dimensions of the rows; 0 for sets, or if there are no rows.
     pub fn dims(&self) -> usize {
         match self {
             Rows::Reals { dims, .. } => *dims,
-            Rows::Bits { len, .. } | Rows::Letters { len, .. } => *len,
+            Rows::Bits { len, .. } | Rows::Symbols { len, .. } => *len,
             Rows::Sets(_) => 0,
         }
     }
 
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Rows::Reals { dims, values } => values.len().checked_div(*dims).unwrap_or(0),
             Rows::Bits { len, bytes } => bytes.len().checked_div(len.div_ceil(8)).unwrap_or(0),
-            Rows::Letters { len, letters } => letters.len().checked_div(*len).unwrap_or(0),
+            Rows::Symbols { len, symbols } => symbols.len().checked_div(*len).unwrap_or(0),
             Rows::Sets(sets) => sets.len(),
         }
     }
 
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that a row like this one takes.
+    /// The number of bytes that a row takes in the sample.
     pub fn row_bytes(vector: &Vector) -> usize {
         match *vector {
             Vector::F32(x) | Vector::Dense(x) => x.len() * 4,
             Vector::F64(x) => x.len() * 4,
             Vector::F16(x) => x.len() * 4,
             Vector::Sparse { dims, .. } => dims * 4,
-            // They are studied as vectors.
+            // They are analyzed as vectors of zeros and ones.
             Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => bytes.len() * 32,
             Vector::Text(text) => text.len() * 8,
             Vector::Ints(x) => x.len() * 8,
@@ -69,29 +86,29 @@ impl Rows {
         }
     }
 
-    /// The bytes that the `at`-th row takes, as [`Rows::row_bytes`] counts them.
+    /// The number of bytes of the `at`-th row, as counted by [`Rows::row_bytes`].
     pub fn bytes_of(&self, at: usize) -> usize {
         match self {
             Rows::Reals { dims, .. } => dims * 4,
             Rows::Bits { len, .. } => len.div_ceil(8) * 32,
-            Rows::Letters { len, .. } => len * 8,
+            Rows::Symbols { len, .. } => len * 8,
             Rows::Sets(sets) => sets[at].len() * 8,
         }
     }
 
-    /// Calls a function with a row.
-    pub fn show<T>(&self, at: usize, to: impl FnOnce(&Vector) -> T) -> T {
+    /// Calls a function with the `at`-th row.
+    pub fn with_row<T>(&self, at: usize, call: impl FnOnce(&Vector) -> T) -> T {
         match self {
-            Rows::Reals { dims, values } => to(&Vector::F32(&values[at * dims..][..*dims])),
+            Rows::Reals { dims, values } => call(&Vector::F32(&values[at * dims..][..*dims])),
             Rows::Bits { len, bytes } => {
                 let width = len.div_ceil(8);
-                to(&Vector::Bits { bytes: &bytes[at * width..][..width], len: *len })
+                call(&Vector::Bits { bytes: &bytes[at * width..][..width], len: *len })
             }
-            Rows::Letters { len, letters } => {
-                let row: Vec<i32> = letters[at * len..][..*len].iter().map(|&letter| letter as i32).collect();
-                to(&Vector::Ints(&row))
+            Rows::Symbols { len, symbols } => {
+                let row: Vec<i32> = symbols[at * len..][..*len].iter().map(|&symbol| symbol as i32).collect();
+                call(&Vector::Ints(&row))
             }
-            Rows::Sets(sets) => to(&Vector::Hashed(&sets[at])),
+            Rows::Sets(sets) => call(&Vector::Hashed(&sets[at])),
         }
     }
 
@@ -103,11 +120,11 @@ impl Rows {
         }
         let (vector, dims) = (&input.vector(), input.dims as usize);
         match self {
-            Rows::Reals { dims: known, values } => {
-                *known = dims;
+            Rows::Reals { dims: current, values } => {
+                *current = dims;
                 let row = reals(vector)?;
                 if params.metric == Metric::Cosine {
-                    return put(values, &to_length_one(row)?, at);
+                    return put(values, &normalized(row)?, at);
                 }
                 put(values, &row, at)
             }
@@ -118,7 +135,7 @@ impl Rows {
                     _ => Ok(()),
                 }
             }
-            Rows::Letters { len, letters } => {
+            Rows::Symbols { len, symbols } => {
                 *len = dims;
                 let row: Vec<u32> = match *vector {
                     Vector::Text(text) => text.chars().map(u32::from).collect(),
@@ -126,7 +143,7 @@ impl Rows {
                     Vector::Bytes(bytes) => bytes.iter().map(|&b| u32::from(b)).collect(),
                     _ => Vec::new(),
                 };
-                put(letters, &row, at)
+                put(symbols, &row, at)
             }
             Rows::Sets(sets) => {
                 let mut set = set::elements(vector)?;
@@ -135,7 +152,7 @@ impl Rows {
                 }
                 if set.len() > limits::MAX_SET {
                     return Err(Error::too_large(format!(
-                        "set of {} elements, the limit is {}",
+                        "set of {} elements exceeds the limit of {}",
                         set.len(),
                         limits::MAX_SET
                     )));
@@ -169,7 +186,7 @@ fn reals(vector: &Vector) -> Result<Vec<f32>> {
     if row.iter().all(|x| x.is_finite()) { Ok(row.to_vec()) } else { Err(not_finite(row)) }
 }
 
-fn to_length_one(row: Vec<f32>) -> Result<Vec<f32>> {
+fn normalized(row: Vec<f32>) -> Result<Vec<f32>> {
     let length = libm::sqrt(row.iter().map(|&x| f64::from(x) * f64::from(x)).sum());
     if length == 0.0 {
         return Err(Error::zero_vector());

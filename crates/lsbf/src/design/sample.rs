@@ -1,4 +1,4 @@
-//! What a sample of rows tells: where their centre is, how long they are, and how far from each other.
+//! Analysis of a sample of rows: their centre, their lengths and their distances.
 
 use super::data::{Case, Others};
 use super::rows::Rows;
@@ -7,48 +7,49 @@ use crate::hash::path::Path;
 use crate::interrupt;
 use crate::params::Metric;
 
-/// What was found.
+/// The result of an analysis.
 #[derive(Debug, Clone)]
 pub struct Study {
-    /// The mean of all rows; empty where that has no meaning.
+    /// The mean of all rows; empty if it does not apply.
     pub centre: Vec<f32>,
-    /// Some of the rows as queries.
+    /// Some of the rows, as sample queries.
     pub cases: Vec<Case>,
-    /// Whether rows are of about one length once the centre is subtracted.
+    /// Whether all rows have about the same length after the centre is subtracted.
     pub one_length: bool,
-    /// The share of rows that have another one within near, and within far.
+    /// The fraction of rows that have another row within near.
     pub within_near: f64,
+    /// The fraction of rows that have another row within far.
     pub within_far: f64,
-    /// The share of all pairs of rows that are within far.
+    /// The fraction of pairs of rows that are within far.
     pub pairs_within_far: f64,
-    /// The median distance of two rows.
+    /// The median distance between two rows.
     pub median: f64,
 }
 
-/// Rows that are taken for queries.
+/// The maximum number of sample queries.
 const QUERIES: usize = 512;
 
-/// Bins of distances, four to a doubling.
+/// The number of bins of the histogram of distances, four per doubling.
 const BINS: usize = 48;
 
-/// Lengths whose standard deviation is at most this share of their mean count as one.
-const ONE_LENGTH: f64 = 0.2;
+/// The coefficient of variation up to which lengths count as the same.
+const SAME_LENGTH: f64 = 0.2;
 
-/// The median distance of some pairs of rows.
-pub fn typical(metric: Metric, rows: &Rows) -> f64 {
+/// The median distance of some pairs of rows (not for real vectors).
+pub fn median_distance(metric: Metric, rows: &Rows) -> f64 {
     const PAIRS: usize = 1000;
     let count = rows.len();
     if count < 2 {
         return metric.unrelated();
     }
-    let plain = Plain { rows };
-    // Neighbours in the sample have no relation.
-    let mut found: Vec<f64> = (0..PAIRS.min(count - 1)).map(|at| plain.distance(at, at + 1)).collect();
+    let pairs = Pairs { rows };
+    // Consecutive rows of the sample are unrelated.
+    let mut found: Vec<f64> = (0..PAIRS.min(count - 1)).map(|at| pairs.distance(at, at + 1)).collect();
     found.sort_by(f64::total_cmp);
     found[found.len() / 2]
 }
 
-/// Studies a sample of a table with about `population` rows.
+/// Analyzes a sample of a table with about `population` rows.
 pub fn study(metric: Metric, rows: &Rows, population: f64, near: f64, far: f64) -> Study {
     match rows {
         Rows::Reals { dims, values } => Vectors::new(metric, *dims, values.clone()).study(population, near, far),
@@ -58,15 +59,15 @@ pub fn study(metric: Metric, rows: &Rows, population: f64, near: f64, far: f64) 
             let values: Vec<f32> = rows.flat_map(|row| (0..*len).map(move |at| bit(row, at))).collect();
             Vectors::new(metric, *len, values).study(population, near, far)
         }
-        _ => Plain { rows }.study(population, near, far),
+        _ => Pairs { rows }.study(population, near, far),
     }
 }
 
-/// Counts what lies around queries.
+/// Counts the rows around all sample queries.
 struct Counter {
     near: f64,
     far: f64,
-    /// Members a row of the sample stands for.
+    /// The number of table rows per sampled row.
     weight: f64,
     largest: f64,
     cases: Vec<Case>,
@@ -77,6 +78,7 @@ struct Counter {
     distances: Vec<f64>,
 }
 
+/// A bin of a histogram: the number of rows, and the sums of their distances and chords.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     distance: f64,
@@ -84,13 +86,13 @@ struct Bin {
     members: f64,
 }
 
-/// What lies around one query.
+/// A histogram of the distances of the rows beyond far from one sample query, and the distance of the nearest row.
 struct Around {
     bins: [Bin; BINS],
     nearest: f64,
 }
 
-/// Whole quarters of a doubling in a ratio of at least 1: four times its logarithm, rounded down, but millions are needed.
+/// Four times the binary logarithm of a ratio of at least 1, rounded down, without computing a logarithm.
 fn quarters(ratio: f64) -> usize {
     const FRACTION: u64 = (1 << 52) - 1;
     let bits = ratio.to_bits();
@@ -168,15 +170,15 @@ impl Counter {
 }
 
 impl Study {
-    /// Whether nearly all rows are well away from the centre, seen from a distance of `near`.
+    /// Whether 98 % of the rows are farther than twice `near` from the centre.
     pub fn is_spread(&self, near: f64) -> bool {
-        const WELL: f64 = 2.0;
+        const MIN_RATIO: f64 = 2.0;
         let mut lengths: Vec<f64> = self.cases.iter().map(|case| case.length).collect();
         lengths.sort_by(f64::total_cmp);
-        lengths.get(lengths.len() / 50).is_some_and(|&length| length >= WELL * near)
+        lengths.get(lengths.len() / 50).is_some_and(|&length| length >= MIN_RATIO * near)
     }
 
-    /// The same rows with their directions as they are, all of length one (cosine).
+    /// Drops the centre: all rows then have length 1 (cosine).
     pub fn without_centre(&mut self) {
         self.centre.clear();
         for case in &mut self.cases {
@@ -186,16 +188,17 @@ impl Study {
     }
 }
 
-/// The rows that are queries, in the order of the cases they become: evenly spread.
+/// The rows that serve as sample queries, evenly spaced. They become the cases, in this order.
 pub fn queries(rows: usize) -> Vec<usize> {
     let count = rows.min(QUERIES);
     (0..count).map(|i| i * rows / count).collect()
 }
 
+/// Numeric vectors and bit strings, analyzed by matrix products.
 struct Vectors {
     metric: Metric,
     dims: usize,
-    /// Seen from the centre: where rows lie far out, distances would be lost in rounding.
+    /// The rows minus the centre: otherwise distances between rows far from the origin would be lost to rounding.
     values: Vec<f32>,
     centre: Vec<f32>,
 }
@@ -220,16 +223,16 @@ impl Vectors {
 
     fn study(self, population: f64, near: f64, far: f64) -> Study {
         let rows: Vec<&[f32]> = self.values.chunks_exact(self.dims.max(1)).collect();
-        let asked = queries(rows.len());
+        let queries = queries(rows.len());
         let mut counter = Counter::new(self.metric, rows.len(), population, near, far);
-        let mut around: Vec<Around> = asked.iter().map(|_| Around::new()).collect();
-        // All queries at once with every row: the rows are read once.
-        let Some(mut matrix) = Matrix::new(asked.len(), self.dims) else { return counter.finish(Vec::new(), false) };
-        for (row, &query) in asked.iter().enumerate() {
+        let mut around: Vec<Around> = queries.iter().map(|_| Around::new()).collect();
+        // Multiply every row by all queries at once, so that the rows are read only once.
+        let Some(mut matrix) = Matrix::new(queries.len(), self.dims) else { return counter.finish(Vec::new(), false) };
+        for (row, &query) in queries.iter().enumerate() {
             rows[query].iter().enumerate().for_each(|(column, &x)| matrix.set(row, column, x));
         }
-        let squares: Vec<f64> = asked.iter().map(|&query| dot(rows[query], rows[query])).collect();
-        let mut products = vec![0.0; asked.len()];
+        let squares: Vec<f64> = queries.iter().map(|&query| dot(rows[query], rows[query])).collect();
+        let mut products = vec![0.0; queries.len()];
         for (number, row) in rows.iter().enumerate() {
             if number % 64 == 0 {
                 interrupt::check();
@@ -237,7 +240,7 @@ impl Vectors {
             let square = dot(row, row);
             matrix.multiply(Path::best(), row, &mut products);
             for (i, &product) in products.iter().enumerate() {
-                if asked[i] == number {
+                if queries[i] == number {
                     continue;
                 }
                 let its_square = squares[i];
@@ -245,7 +248,7 @@ impl Vectors {
                 let distance = match self.metric {
                     Metric::Hamming => apart * apart / self.dims as f64,
                     Metric::Cosine => apart * apart / 2.0,
-                    Metric::L1 => rows[asked[i]].iter().zip(*row).map(|(x, y)| f64::from((x - y).abs())).sum(),
+                    Metric::L1 => rows[queries[i]].iter().zip(*row).map(|(x, y)| f64::from((x - y).abs())).sum(),
                     _ => apart,
                 };
                 let cos = product / libm::sqrt(square * its_square).max(1e-300);
@@ -253,7 +256,7 @@ impl Vectors {
                 around[i].count(&mut counter, distance, chord);
             }
         }
-        // Bit strings: as shares of the longest there are.
+        // Lengths of bit strings are fractions of the largest possible one.
         let scale = if self.metric == Metric::Hamming { 1.0 / libm::sqrt(self.dims as f64) } else { 1.0 };
         let lengths: Vec<f64> = squares.iter().map(|square| libm::sqrt(*square) * scale).collect();
         for (around, &length) in around.into_iter().zip(&lengths) {
@@ -262,17 +265,17 @@ impl Vectors {
         let count = lengths.len().max(1) as f64;
         let mean = lengths.iter().sum::<f64>() / count;
         let variance = lengths.iter().map(|length| (length - mean) * (length - mean)).sum::<f64>() / count;
-        let one_length = mean > 0.0 && libm::sqrt(variance) <= ONE_LENGTH * mean;
+        let one_length = mean > 0.0 && libm::sqrt(variance) <= SAME_LENGTH * mean;
         counter.finish(self.centre, one_length)
     }
 }
 
-/// Bit strings, strings and sets: every pair is compared.
-struct Plain<'a> {
+/// Strings and sets, compared pair by pair.
+struct Pairs<'a> {
     rows: &'a Rows,
 }
 
-impl Plain<'_> {
+impl Pairs<'_> {
     fn study(self, population: f64, near: f64, far: f64) -> Study {
         let count = self.rows.len();
         let metric = if matches!(self.rows, Rows::Sets(_)) { Metric::Jaccard } else { Metric::Hamming };
@@ -299,8 +302,8 @@ impl Plain<'_> {
                 let differ: u32 = x.iter().zip(y).map(|(x, y)| (x ^ y).count_ones()).sum();
                 f64::from(differ) / *len as f64
             }
-            Rows::Letters { len, letters } => {
-                let (x, y) = (&letters[a * len..][..*len], &letters[b * len..][..*len]);
+            Rows::Symbols { len, symbols } => {
+                let (x, y) = (&symbols[a * len..][..*len], &symbols[b * len..][..*len]);
                 x.iter().zip(y).filter(|(x, y)| x != y).count() as f64 / *len as f64
             }
             Rows::Sets(sets) => jaccard(&sets[a], &sets[b]),
@@ -341,7 +344,7 @@ mod tests {
         let mut rows = Rows::new(Metric::L2, false);
         let params = params(Metric::L2);
         let mut s = Stream::new(1, 0);
-        // Unit vectors around (3, 0, 0, ...), with a copy a little off for every tenth.
+        // Unit vectors around (3, 0, 0, ...). Every tenth row is almost equal to the one before.
         let mut all: Vec<Vec<f32>> = Vec::new();
         for i in 0..500 {
             let mut row: Vec<f32> = (0..64).map(|_| s.gaussian() as f32).collect();
@@ -381,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_can_take_the_place_of_another() {
+    fn a_row_can_replace_another() {
         let mut rows = Rows::new(Metric::Hamming, false);
         let params = params(Metric::Hamming);
         for byte in [1u8, 2, 3] {

@@ -1,17 +1,17 @@
-//! Bits in little-endian words.
+//! Access to the bits of a filter, which are stored in little-endian words.
 
 use crate::mix::{mix, reduce};
 use crate::prefetch::prefetch;
 
-/// The words of a filter, in memory or wherever they are fetched from.
+/// Read access to the bits of a filter, in any form.
 pub trait Body {
-    /// A word in this machine's byte order.
+    /// A word in native byte order.
     fn word(&self, at: usize) -> u64;
 
-    /// Announces that a word will be read soon.
+    /// Prefetches a word.
     fn prefetch(&self, at: usize);
 
-    /// Whether all of these bits are set. They are counted from the first of the eight words from `start` on.
+    /// Whether all of these bits of the cache line of eight words at `start` are set.
     #[inline(always)]
     fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
         let bit = |place: u64| self.word(start + (place / 64) as usize) >> (place % 64);
@@ -32,16 +32,16 @@ impl Body for [u64] {
 
     #[inline(always)]
     fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
-        // One check of the length for all of them.
+        // One bounds check for all bits.
         let line: &[u64; 8] = self[start..start + 8].as_array().expect("eight words");
         let bit = |place: u64| u64::from_le(line[(place / 64 % 8) as usize]) >> (place % 64);
         places.fold(1, |all, place| all & bit(place)) & 1 == 1
     }
 }
 
-/// The words of a filter that is stored elsewhere and read piece by piece.
+/// The words of a filter that is stored elsewhere and fetched on demand.
 pub trait Fetch {
-    /// A word in this machine's byte order.
+    /// A word in native byte order.
     fn word(&self, at: usize) -> u64;
 }
 
@@ -53,9 +53,9 @@ impl Body for dyn Fetch + '_ {
     fn prefetch(&self, _: usize) {}
 }
 
-/// The words of a filter that can be written.
+/// Write access to the bits of a filter.
 pub trait BodyMut: Body {
-    /// Sets a bit; 1 if it was not set before.
+    /// Sets a bit; returns 1 if it was not set before, otherwise 0.
     fn set(&mut self, at: u64) -> u64;
 }
 
@@ -66,7 +66,7 @@ impl BodyMut for [u64] {
     }
 }
 
-/// Sets a bit in its word as it is stored; 1 if it was not set before.
+/// Sets a bit in its stored word; returns 1 if it was not set before, otherwise 0.
 #[inline(always)]
 pub fn set_in(word: &mut u64, at: u64) -> u64 {
     let bit = (1u64 << (at % 64)).to_le();
@@ -75,7 +75,7 @@ pub fn set_in(word: &mut u64, at: u64) -> u64 {
     u64::from(new)
 }
 
-/// Sets bits; returns how many were not set before.
+/// Sets bits; returns the number of bits that were not set before.
 #[inline(always)]
 pub fn set_all(body: &mut (impl BodyMut + ?Sized), positions: &[u64]) -> u64 {
     positions.iter().map(|&at| body.set(at)).sum()
@@ -87,7 +87,7 @@ pub fn is_set(body: &(impl Body + ?Sized), at: u64) -> bool {
     body.word((at / 64) as usize) >> (at % 64) & 1 == 1
 }
 
-/// The bits a key has in a Bloom filter of `bits` bits, by double hashing.
+/// The positions of a key in a Bloom filter of `bits` bits, by double hashing.
 #[inline(always)]
 pub fn bloom_positions(key: u64, hashes: u32, bits: u64) -> impl Iterator<Item = u64> {
     let step = mix(key, 1) | 1;

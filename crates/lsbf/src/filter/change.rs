@@ -1,4 +1,4 @@
-//! The one place where a member is added to a filter, or two filters are merged.
+//! Adding members to filters and merging filters.
 
 use super::engine::Engine;
 use super::format::{self, Bits, View};
@@ -9,22 +9,23 @@ use crate::params::Params;
 use crate::vector::Vector;
 use std::ops::DerefMut;
 
-/// Where the images of filters are allocated.
+/// An allocator of filter images.
 pub trait Memory {
+    /// An allocated image.
     type Image: DerefMut<Target = [u64]>;
 
-    /// An image of zeros.
+    /// Allocates a zeroed image.
     fn zeroed(&self, words: usize) -> Self::Image;
 
     /// A copy of an image.
     fn copy(&self, image: &[u64]) -> Self::Image;
 }
 
-/// A filter that is to be changed.
+/// A filter to change.
 pub enum Target<'a> {
-    /// In place if its form stays the same.
+    /// Changed in place unless it must be reallocated.
     Own(&'a mut [u64]),
-    /// In a copy: others may see it.
+    /// Copied before it is changed, because others may refer to it.
     Shared(&'a [u64]),
 }
 
@@ -37,12 +38,13 @@ impl Target<'_> {
     }
 }
 
-/// Where the result is.
+/// Where the result of a change is.
 pub enum Outcome<I> {
-    /// In the first filter, changed in place or the same as before.
+    /// The first filter, changed in place or unchanged.
     First,
-    /// In the second filter, which is the union.
+    /// The second filter, which equals the union.
     Second,
+    /// A new filter.
     New(I),
 }
 
@@ -50,7 +52,7 @@ pub enum Outcome<I> {
 pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memory: &M) -> Result<Outcome<M::Image>> {
     let filter = View::new(target.words())?;
     if !filter.header.has_body || filter.header.is_sparse {
-        // Pages can be damaged.
+        // Stored filters may be corrupt.
         filter.check_list(&engine.params)?;
         let grown = engine.grown(&filter, vector, |words| memory.zeroed(words))?;
         return Ok(grown.map_or(Outcome::First, Outcome::New));
@@ -69,12 +71,12 @@ pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memo
     }
 }
 
-/// Merges a filter into another one that hashes alike.
+/// Merges `other` into a filter with the same parameters.
 pub fn union<M: Memory>(target: Target, other: &View, memory: &M) -> Result<Outcome<M::Image>> {
     let ours = View::new(target.words())?;
     let params = format::decode_params(ours.stored())?;
     check_alike(&ours, other)?;
-    // Pages can be damaged.
+    // Stored filters may be corrupt.
     ours.check(&params)?;
     other.check(&params)?;
     let (a, b) = (ours.header, other.header);
@@ -88,7 +90,7 @@ pub fn union<M: Memory>(target: Target, other: &View, memory: &M) -> Result<Outc
         let union = list::union(&params, (&ours, other), &ours.centre()?, |words| memory.zeroed(words))?;
         return Ok(union.map_or(Outcome::First, Outcome::New));
     }
-    // A list is merged into words, whichever of the two it is.
+    // Merge the list into the words, whichever of the two filters it is.
     if a.is_sparse {
         let mut copy = memory.copy(other.words);
         merge_into(&params, &mut copy, &ours)?;
@@ -107,7 +109,7 @@ pub fn union<M: Memory>(target: Target, other: &View, memory: &M) -> Result<Outc
     }
 }
 
-/// Merges a filter with members into one whose bits are words.
+/// Merges a filter with members into an image whose bits are words.
 fn merge_into(params: &Params, image: &mut [u64], other: &View) -> Result<()> {
     let header = format::header_of(image);
     let (front, body) = image.split_at_mut(header.body_start());
@@ -115,7 +117,7 @@ fn merge_into(params: &Params, image: &mut [u64], other: &View) -> Result<()> {
     let mut counters = header.counters().unwrap_or_default();
     match other.body() {
         Bits::Words(words) => {
-            // Whole Blooms, where there are any.
+            // Chunks of whole Bloom filters, so that the squares can be counted (ILBF).
             let bloom = (params.slots as usize).div_ceil(64).max(1);
             let chunk = (1 << 16) / bloom * bloom;
             (counters.ones, counters.squares) = (0, 0);
@@ -125,25 +127,25 @@ fn merge_into(params: &Params, image: &mut [u64], other: &View) -> Result<()> {
                 interrupt::check();
             }
         }
-        Bits::List(list) => list.places().for_each(|place| counters += list::set(params, place, body)),
+        Bits::List(list) => list.positions().for_each(|position| counters += list::set(params, position, body)),
     }
     format::set_counters(image, counters.ones, counters.squares);
     Ok(())
 }
 
-/// Whether a filter has all the bits of another one that hashes alike, so that merging them would change nothing.
+/// Whether a filter has all bits of another one with the same parameters, so that merging them would change nothing.
 pub fn includes(filter: &View, other: &View) -> Result<bool> {
-    // Pages can be damaged.
+    // Stored filters may be corrupt.
     other.check(&format::decode_params(other.stored())?)?;
     Ok(match (other.body(), filter.body()) {
         (Bits::Words(theirs), Bits::Words(ours)) => theirs.iter().zip(ours).all(|(theirs, ours)| theirs & !ours == 0),
-        (Bits::List(theirs), Bits::Words(ours)) => theirs.places().all(|at| bits::is_set(ours, at)),
-        // Both are in order, so that one pass suffices.
+        (Bits::List(theirs), Bits::Words(ours)) => theirs.positions().all(|at| bits::is_set(ours, at)),
+        // Both lists are sorted, so that one pass suffices.
         (Bits::List(theirs), Bits::List(ours)) => {
-            let mut ours = ours.places();
-            theirs.places().all(|at| ours.any(|place| place == at))
+            let mut ours = ours.positions();
+            theirs.positions().all(|at| ours.any(|position| position == at))
         }
-        // A list has fewer bits.
+        // A list always has fewer bits set than words.
         (Bits::Words(_), Bits::List(_)) => false,
     })
 }
@@ -160,7 +162,7 @@ pub fn check_alike(a: &View, b: &View) -> Result<()> {
             return Err(differ("dims", &format!(": {x} and {y}")));
         }
     }
-    // Parameters have a hash of the centre, which can be forged.
+    // The parameters contain only a hash of the centre, which may collide.
     if a.centre_bytes()? != b.centre_bytes()? {
         return Err(differ("centre", ""));
     }
@@ -168,6 +170,7 @@ pub fn check_alike(a: &View, b: &View) -> Result<()> {
 }
 
 fn differ(name: &str, values: &str) -> Error {
-    Error::data(format!("filters differ in {name}{values}"))
-        .with_hint("Only filters made from the same prototype can be merged; lsbf_info(filter) shows all parameters.")
+    Error::data(format!("filters differ in {name}{values}")).with_hint(
+        "Only filters created from the same prototype can be merged. Use lsbf_info(filter) to see all parameters.",
+    )
 }

@@ -1,6 +1,6 @@
-//! Counting the bits of whole filters, with the processor's instruction for it where there is one.
+//! Counting the bits of whole filters, with the POPCNT instruction if the processor has it.
 
-/// Defines a function that is compiled twice: for every processor, and for those that count bits themselves.
+/// Defines a function that is compiled twice: for any processor, and for those with AVX2 and POPCNT.
 macro_rules! counting {
     ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $body:block) => {
         $(#[$doc])*
@@ -14,7 +14,7 @@ macro_rules! counting {
             }
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
-                // SAFETY: the processor was asked.
+                // SAFETY: the processor has both features.
                 return unsafe { counted($($argument),*) };
             }
             plain($($argument),*)
@@ -23,14 +23,14 @@ macro_rules! counting {
 }
 
 counting! {
-    /// Bits set.
+    /// The number of bits set.
     ones(words: &[u64]) {
         words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
 
 counting! {
-    /// Ors a run of words into another; the bits then set.
+    /// ORs words into others; returns the number of bits set in the result.
     merge(words: &mut [u64], other: &[u64]) {
         let mut ones = 0;
         for (a, b) in words.iter_mut().zip(other) {
@@ -42,7 +42,8 @@ counting! {
 }
 
 counting! {
-    /// The sum over all Blooms of `slots` slots, which divide 64 or are a multiple of it, of their bits set, squared.
+    /// The sum, over all small Bloom filters of `slots` bits, of the square of the number of bits set. `slots` divides
+    /// 64 or is a multiple of it.
     squares(words: &[u64], slots: u32) {
         let square = |ones: u32| u64::from(ones) * u64::from(ones);
         if slots >= 64 {

@@ -1,5 +1,5 @@
-//! Distance-sensitive Bloom filter: k partitions, each with one bit for a vector; B(u) counts the partitions in which the
-//! query's bit is set, and B(u) >= t is the answer (Kirsch and Mitzenmacher, section 2).
+//! Distance-sensitive Bloom filter (Kirsch and Mitzenmacher, section 2). A member sets one bit in each of k partitions.
+//! B(u) is the number of partitions in which the bit of a query u is set; u is accepted if B(u) >= t.
 
 use super::bits::{Body, BodyMut, is_set, set_all};
 use super::kind::{Counters, Kind};
@@ -9,16 +9,18 @@ use crate::hash::{Functions, Hasher, Lsh};
 use crate::params::Params;
 use crate::vector::Vector;
 
+/// The hash functions of a DSBF, and scratch memory for one vector.
 pub struct Dsbf {
     params: Params,
     hasher: Hasher,
-    /// The bit that the vector has in each table.
+    /// The vector's position in each table.
     positions: Vec<u64>,
-    /// The threshold found last, with its theta.
+    /// The theta of the last query, and its threshold.
     threshold: (f64, u32),
 }
 
 impl Dsbf {
+    /// Expands the hash functions of a filter.
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
         let hasher = Hasher::new(params, Functions::new(params, dims, &[])?);
         Ok(Dsbf { params: params.clone(), hasher, positions: Vec::new(), threshold: (0.0, 0) })
@@ -72,7 +74,7 @@ impl Kind for Dsbf {
     }
 }
 
-/// The bit of every table that a vector has, each of them prefetched.
+/// Finds the position of a vector in every table, and prefetches them.
 #[inline]
 pub fn find_positions(params: &Params, hasher: &Hasher, body: &(impl Body + ?Sized), out: &mut Vec<u64>) {
     let (keys, partition) = (&hasher.keys, params.partition());
@@ -84,12 +86,12 @@ pub fn find_positions(params: &Params, hasher: &Hasher, body: &(impl Body + ?Siz
     }));
 }
 
-/// How many of these bits are set.
+/// The number of these bits that are set.
 pub(super) fn count_set(positions: &[u64], body: &(impl Body + ?Sized)) -> u32 {
     positions.iter().map(|&at| u32::from(is_set(body, at))).sum()
 }
 
-/// ceil(t), t = k p(theta near)^l' / 2: the threshold for a vector at theta x near. At least one table must agree.
+/// ceil(t), t = k p(theta near)^l' / 2: the threshold for vectors at theta x near, at least 1.
 pub fn threshold(params: &Params, theta: f64) -> u32 {
     let hit = |distance: f64| collision::tuple(params, distance);
     let near = hit(params.near);

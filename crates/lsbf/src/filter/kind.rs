@@ -1,14 +1,15 @@
-//! What every kind of filter can do with a body of bits, wherever that is stored.
+//! The operations of every kind of filter on its bits, in whatever form they are stored.
 
 use super::bits::{Body, BodyMut};
 use crate::error::Result;
 use crate::vector::Vector;
 
-/// What a filter counts of its bits.
+/// The counters of a filter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
+    /// The number of bits set.
     pub ones: u64,
-    /// ILBF: sum over all Blooms of their bits set, squared.
+    /// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set.
     pub squares: u64,
 }
 
@@ -19,20 +20,20 @@ impl std::ops::AddAssign for Counters {
     }
 }
 
-/// A kind of filter: its hash functions, and the memory that a row needs. Vectors are started, then queried or added.
+/// A kind of filter: its hash functions and scratch memory for one vector. [`Kind::start`] is called before all others.
 pub(super) trait Kind {
-    /// Hashes a vector, whose type and dimensions were checked, as far as a query needs.
+    /// Hashes a vector whose type and dimensions have been checked, as far as a query needs.
     fn start(&mut self, vector: &Vector) -> Result<()>;
 
-    /// Whether the vector has a near member.
+    /// Whether the filter probably has a member within theta x near.
     fn contains<B: Body + ?Sized>(&mut self, counters: Counters, body: &B, theta: f64) -> Result<bool>;
 
-    /// The number that is compared with the threshold.
+    /// The number of votes, which is compared with the threshold.
     fn votes<B: Body + ?Sized>(&mut self, body: &B, theta: f64) -> Result<u32>;
 
-    /// Makes the vector a member. Returns a hash of its content, and what is added to the counters.
+    /// Adds the vector. Returns a hash of its content, and by how much the counters grew.
     fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)>;
 
-    /// The bytes it holds.
+    /// Bytes of memory held.
     fn bytes(&self) -> usize;
 }

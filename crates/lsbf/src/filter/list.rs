@@ -1,8 +1,8 @@
-//! Few members: the places of the bits set, as a list. A filter made for a million members that has three is as small as
-//! they are, and answers as the words would.
+//! Filters with few members store the sorted positions of the bits set instead of all bits, so that their size depends
+//! on the number of members and not on the capacity.
 //!
-//! Which form a filter has depends on nothing but its members, so that equal filters have equal bytes however they came
-//! about. Members only ever come in addition: a list becomes words once.
+//! The form of a filter depends only on its parameters and its set of members, so that equal filters have equal bytes.
+//! Members are never removed, so that a list becomes words at most once.
 
 use super::bits::{Body, BodyMut};
 use super::format::{Header, View, bytes_of_mut, write_front};
@@ -12,41 +12,47 @@ use crate::error::Result;
 use crate::params::{Kind, Params};
 use std::ops::DerefMut;
 
-/// Bits a list may have, 64 kB of them: a new member copies all of it, which costs more than hashing it does, but a group of
-/// some hundred members then takes that and not the megabytes of its capacity.
-const MOST: u64 = 1 << 14;
+/// The maximum number of positions in a list (64 kB). Adding a member copies the list, which takes longer than hashing,
+/// but saves megabytes for groups of a few hundred members.
+const MAX_LISTED: u64 = 1 << 14;
 
-/// Words that so many listed registers of the sketch take.
+/// The number of words of a list of `count` sketch registers.
 pub fn register_words(count: u32) -> usize {
     (count as usize).div_ceil(4)
 }
 
-/// Words that so many listed bits take.
+/// The number of words of a list of `count` positions.
 pub fn position_words(count: u64) -> usize {
     count.div_ceil(2) as usize
 }
 
-/// Whether a filter with so many registers and bits set is a list: where that takes at most half of the words' size.
+/// Whether a filter with these numbers of registers and bits set is stored as a list: if that takes at most half the
+/// space.
 pub fn is_sparse(params: &Params, registers: u32, ones: u64) -> bool {
     let words = sketch::WORDS + params.body_words() as usize;
-    ones <= MOST && 2 * (register_words(registers) + position_words(ones)) <= words
+    ones <= MAX_LISTED && 2 * (register_words(registers) + position_words(ones)) <= words
 }
 
-/// The places of the bits set, in order.
+/// A sorted list of the positions of the bits set.
 #[derive(Debug, Clone, Copy)]
 pub struct Sparse<'a> {
-    places: &'a [[u8; 4]],
+    positions: &'a [[u8; 4]],
 }
 
 impl<'a> Sparse<'a> {
-    /// Reads a list of `count` places.
+    /// A list of `count` stored positions.
     pub fn new(bytes: &'a [u8], count: u64) -> Self {
-        Sparse { places: &bytes.as_chunks().0[..count as usize] }
+        Sparse { positions: &bytes.as_chunks().0[..count as usize] }
     }
 
-    /// The places.
+    /// The positions, in ascending order.
+    pub fn positions(self) -> impl Iterator<Item = u64> + Clone + 'a {
+        self.positions.iter().map(|&position| value(position))
+    }
+
+    #[doc(hidden)]
     pub fn places(self) -> impl Iterator<Item = u64> + Clone + 'a {
-        self.places.iter().map(|&place| value(place))
+        self.positions()
     }
 
     /// Whether a bit is set.
@@ -54,48 +60,52 @@ impl<'a> Sparse<'a> {
         self.within(at, 1).next().is_some()
     }
 
-    /// The places among the `count` ones from `start` on, counted from there.
+    /// The positions within `start..start + count`, relative to `start`.
     #[inline]
     fn within(self, start: u64, count: u64) -> impl Iterator<Item = u64> {
-        let first = self.places.partition_point(|&place| value(place) < start);
-        self.places[first..].iter().map(move |&place| value(place) - start).take_while(move |&place| place < count)
+        let first = self.positions.partition_point(|&position| value(position) < start);
+        self.positions[first..]
+            .iter()
+            .map(move |&position| value(position) - start)
+            .take_while(move |&position| position < count)
     }
 }
 
-fn value(place: [u8; 4]) -> u64 {
-    u64::from(u32::from_le_bytes(place))
+fn value(position: [u8; 4]) -> u64 {
+    u64::from(u32::from_le_bytes(position))
 }
 
 impl Body for Sparse<'_> {
     fn word(&self, at: usize) -> u64 {
-        self.within(at as u64 * 64, 64).fold(0, |word, place| word | 1 << place)
+        self.within(at as u64 * 64, 64).fold(0, |word, position| word | 1 << position)
     }
 
     fn prefetch(&self, _: usize) {}
 
-    fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
+    fn all_set(&self, start: usize, positions: impl Iterator<Item = u64>) -> bool {
         let mut line = [0u64; 8];
-        for place in self.within(start as u64 * 64, 512) {
-            line[(place / 64) as usize] |= 1 << (place % 64);
+        for position in self.within(start as u64 * 64, 512) {
+            line[(position / 64) as usize] |= 1 << (position % 64);
         }
-        let bit = |place: u64| line[(place / 64 % 8) as usize] >> (place % 64);
-        places.fold(1, |all, place| all & bit(place)) & 1 == 1
+        let bit = |position: u64| line[(position / 64 % 8) as usize] >> (position % 64);
+        positions.fold(1, |all, position| all & bit(position)) & 1 == 1
     }
 }
 
-/// A list, and what is added to it.
+/// A list together with the positions that are being added to it.
 pub struct Growing<'a> {
+    /// The existing list.
     pub list: Sparse<'a>,
-    /// New places, in order.
+    /// The new positions, in ascending order.
     pub new: Vec<u64>,
 }
 
 impl Body for Growing<'_> {
     fn word(&self, at: usize) -> u64 {
         let start = at as u64 * 64;
-        let first = self.new.partition_point(|&place| place < start);
-        let new = self.new[first..].iter().take_while(|&&place| place < start + 64);
-        new.fold(self.list.word(at), |word, place| word | 1 << (place % 64))
+        let first = self.new.partition_point(|&position| position < start);
+        let new = self.new[first..].iter().take_while(|&&position| position < start + 64);
+        new.fold(self.list.word(at), |word, position| word | 1 << (position % 64))
     }
 
     fn prefetch(&self, _: usize) {}
@@ -104,8 +114,8 @@ impl Body for Growing<'_> {
 impl BodyMut for Growing<'_> {
     fn set(&mut self, at: u64) -> u64 {
         match self.new.binary_search(&at) {
-            Err(place) if !self.list.contains(at) => {
-                self.new.insert(place, at);
+            Err(position) if !self.list.contains(at) => {
+                self.new.insert(position, at);
                 1
             }
             _ => 0,
@@ -113,17 +123,20 @@ impl BodyMut for Growing<'_> {
     }
 }
 
-/// What a filter with members consists of besides its parameters and centre.
+/// The content of a filter with members.
 pub struct Content<'a> {
+    /// The counters.
     pub counters: Counters,
+    /// The member sketch.
     pub sketch: [u64; sketch::WORDS],
-    /// The bits set, as many as the counters say: a list, and others, in order.
+    /// The positions of bits set that are already a list.
     pub list: Sparse<'a>,
+    /// The other positions of bits set, in ascending order.
     pub new: &'a [u64],
 }
 
 impl Content<'_> {
-    /// Writes a filter in the form it has to have, into zeroed memory of so many words as are asked for.
+    /// Writes a filter, as a list or as words, into zeroed memory from `allocate`, which takes the number of words.
     pub fn write<M>(self, params: &Params, front: Front, allocate: impl FnOnce(usize) -> M) -> M
     where
         M: DerefMut<Target = [u64]>,
@@ -152,37 +165,40 @@ impl Content<'_> {
             self.write_list(bytes_of_mut(body).as_chunks_mut().0);
         } else {
             sketch[..sketch::WORDS].copy_from_slice(&self.sketch);
-            for place in self.list.places().chain(self.new.iter().copied()) {
-                body.set(place);
+            for position in self.list.positions().chain(self.new.iter().copied()) {
+                body.set(position);
             }
         }
         image
     }
 
-    /// Most of a list stays as it is: what lies between two new places is copied in one piece.
+    /// Writes the merged list. Most of it is unchanged: the positions between two new ones are copied at once.
     fn write_list(&self, mut to: &mut [[u8; 4]]) {
-        let mut left = self.list.places;
+        let mut left = self.list.positions;
         for &new in self.new {
-            let (before, after) = left.split_at(left.partition_point(|&place| value(place) < new));
+            let (before, after) = left.split_at(left.partition_point(|&position| value(position) < new));
             let (copy, rest) = to.split_at_mut(before.len());
             copy.copy_from_slice(before);
-            let (place, rest) = rest.split_first_mut().expect("there is room for all");
-            *place = (new as u32).to_le_bytes();
+            let (position, rest) = rest.split_first_mut().expect("room for all positions");
+            *position = (new as u32).to_le_bytes();
             (left, to) = (after, rest);
         }
         to[..left.len()].copy_from_slice(left);
     }
 }
 
-/// What comes before the members.
+/// The part of a filter that does not depend on its members.
 #[derive(Clone, Copy)]
 pub struct Front<'a> {
+    /// The parameters as stored.
     pub stored: &'a [u8],
+    /// The dimensions.
     pub dims: u32,
+    /// The centre; empty if there is none.
     pub centre: &'a [f32],
 }
 
-/// The union of two lists; none where it is the first one.
+/// The union of two filters that are lists; `None` if it equals the first one.
 pub fn union<M>(
     params: &Params,
     (ours, theirs): (&View, &View),
@@ -196,8 +212,8 @@ where
     sketch::merge(&mut sketch, &theirs.sketch()?);
     let mut body = Growing { list: ours.list(), new: Vec::new() };
     let mut counters = ours.header.counters().unwrap_or_default();
-    for place in theirs.list().places() {
-        counters += set(params, place, &mut body);
+    for position in theirs.list().positions() {
+        counters += set(params, position, &mut body);
     }
     if body.new.is_empty() && sketch == ours.sketch()? {
         return Ok(None);
@@ -206,7 +222,7 @@ where
     Ok(Some(Content { counters, sketch, list: body.list, new: &body.new }.write(params, front, allocate)))
 }
 
-/// Sets a bit; whether it was new, and by how much the squares grew.
+/// Sets a bit; returns by how much the counters grew.
 pub fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Counters {
     match params.kind {
         Kind::Ilbf => ilbf::set(params, at, body),
@@ -214,8 +230,13 @@ pub fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Coun
     }
 }
 
-/// A filter of words as a list, where it has to be one.
-pub fn folded<M>(params: &Params, filter: &View, centre: &[f32], allocate: impl FnOnce(usize) -> M) -> Result<Option<M>>
+/// Converts a filter from words to a list; `None` if it must not be one.
+pub fn to_list<M>(
+    params: &Params,
+    filter: &View,
+    centre: &[f32],
+    allocate: impl FnOnce(usize) -> M,
+) -> Result<Option<M>>
 where
     M: DerefMut<Target = [u64]>,
 {
@@ -224,60 +245,60 @@ where
     if !header.has_body || header.is_sparse || !is_sparse(params, registers, header.ones) {
         return Ok(None);
     }
-    let mut places = Vec::with_capacity(header.ones as usize);
+    let mut positions = Vec::with_capacity(header.ones as usize);
     for (at, &word) in filter.words[header.body_start()..].iter().enumerate() {
         let mut left = u64::from_le(word);
         while left != 0 {
-            places.push(at as u64 * 64 + u64::from(left.trailing_zeros()));
+            positions.push(at as u64 * 64 + u64::from(left.trailing_zeros()));
             left &= left - 1;
         }
     }
     let front = Front { stored: filter.stored(), dims: header.dims, centre };
     let content =
-        Content { counters: header.counters().unwrap_or_default(), sketch, list: filter.list(), new: &places };
+        Content { counters: header.counters().unwrap_or_default(), sketch, list: filter.list(), new: &positions };
     Ok(Some(content.write(params, front, allocate)))
 }
 
-/// Whether something lies behind so many entries of a list, in the word that has the last one.
-fn has_rest(words: &[u64], count: u64, in_word: u64) -> bool {
-    let used = count % in_word * (64 / in_word);
-    used > 0 && u64::from_le(words[(count / in_word) as usize]) >> used != 0
+/// Whether the last word of a list of `count` entries has nonzero padding.
+fn has_padding(words: &[u64], count: u64, per_word: u64) -> bool {
+    let used = count % per_word * (64 / per_word);
+    used > 0 && u64::from_le(words[(count / per_word) as usize]) >> used != 0
 }
 
-/// Why a list is not valid, if it is not. All of its bytes are there.
+/// Validates a filter that is a list and has the right length.
 pub fn check(params: &Params, filter: &View) -> std::result::Result<(), &'static str> {
     let header = &filter.header;
     if header.ones == 0 {
         return Err("it has members but no bits set");
     }
-    let (registers, places) = (filter.registers(), filter.list());
+    let (registers, positions) = (filter.registers(), filter.list());
     if sketch::unlisted(registers).is_none() {
-        return Err("the member sketch is out of range");
+        return Err("the member sketch is invalid");
     }
-    if has_rest(&filter.words[header.words()..], header.registers.into(), 4)
-        || has_rest(&filter.words[header.body_start()..], header.ones, 2)
+    if has_padding(&filter.words[header.words()..], header.registers.into(), 4)
+        || has_padding(&filter.words[header.body_start()..], header.ones, 2)
     {
         return Err("padding is not zero");
     }
     let array = params.array_words() * 64;
     let exists = |at: u64| if at < array { at < params.bits } else { at - array < params.verify_bits };
-    if !places.places().is_sorted_by(|a, b| a < b) || !places.places().all(exists) {
+    if !positions.positions().is_sorted_by(|a, b| a < b) || !positions.positions().all(exists) {
         return Err("its bits are not in order or beyond the end");
     }
-    if header.squares != squares(params, places) {
-        return Err("the load of its Blooms is wrong");
+    if header.squares != squares(params, positions) {
+        return Err("the load of its Bloom filters is wrong");
     }
     Ok(())
 }
 
-/// Sum over all Blooms of their bits set, squared; 0 for other kinds.
+/// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set; 0 for other kinds.
 fn squares(params: &Params, list: Sparse) -> u64 {
     if params.kind != Kind::Ilbf {
         return 0;
     }
     let (mut squares, mut last, mut ones) = (0, None, 0);
-    for place in list.places() {
-        let bloom = Some(place / u64::from(params.slots));
+    for position in list.positions() {
+        let bloom = Some(position / u64::from(params.slots));
         ones = if bloom == last { ones + 1 } else { 1 };
         last = bloom;
         // The square of n is the sum of the first n odd numbers.
@@ -286,10 +307,10 @@ fn squares(params: &Params, list: Sparse) -> u64 {
     squares
 }
 
-/// Bits set in the verification filter of an LSBF.
+/// The number of bits set in the verification filter of an LSBF.
 pub fn verify_ones(params: &Params, list: Sparse) -> u64 {
     let array = params.array_words() * 64;
-    list.places().filter(|&place| place >= array).count() as u64
+    list.positions().filter(|&position| position >= array).count() as u64
 }
 
 #[cfg(test)]
@@ -298,14 +319,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_answers_as_its_words_do() {
-        let places: Vec<u64> = (0..400u64).map(|i| crate::mix::mix(i, 3) % 4096).collect();
+    fn a_list_and_words_give_the_same_answers() {
+        let positions: Vec<u64> = (0..400u64).map(|i| crate::mix::mix(i, 3) % 4096).collect();
         let mut words = [0u64; 64];
         let mut growing = Growing { list: Sparse::new(&[], 0), new: Vec::new() };
-        for &place in &places {
-            assert_eq!(growing.set(place), words.set(place));
+        for &position in &positions {
+            assert_eq!(growing.set(position), words.set(position));
         }
-        let bytes: Vec<u8> = growing.new.iter().flat_map(|&place| (place as u32).to_le_bytes()).collect();
+        let bytes: Vec<u8> = growing.new.iter().flat_map(|&position| (position as u32).to_le_bytes()).collect();
         let list = Sparse::new(&bytes, growing.new.len() as u64);
         for at in 0..64 {
             assert_eq!((list.word(at), growing.word(at)), (words[..].word(at), words[..].word(at)));

@@ -1,6 +1,6 @@
-//! Locality-sensitive Bloom filter: L partitions in all of which the query's bit must be set, a verification filter of
-//! the positions that belong together, and the active overflow that tries the neighbouring buckets (Hua and others,
-//! section 3).
+//! Locality-sensitive Bloom filter (Hua and others, section 3). A member sets one bit in each of L partitions, and a
+//! query is accepted if all of its bits are set. A verification filter contains the members' combinations of positions.
+//! The active overflow also tries the neighbouring buckets of one table.
 
 use super::bits::{Body, BodyMut, bloom_positions, is_set, set_all};
 use super::dsbf::{count_set, find_positions};
@@ -13,10 +13,11 @@ use crate::mix::mix;
 use crate::params::Params;
 use crate::vector::Vector;
 
+/// The hash functions of an LSBF, and scratch memory for one vector.
 pub struct Lsbf {
     params: Params,
     hasher: Hasher,
-    /// The bit that the vector has in each table.
+    /// The vector's position in each table.
     positions: Vec<u64>,
     walk: Walk,
 }
@@ -27,7 +28,7 @@ impl Lsbf {
         Ok(Lsbf { params: params.clone(), hasher, positions: Vec::new(), walk: Walk::default() })
     }
 
-    /// Whether a neighbouring bucket in one table completes a member.
+    /// Whether the query is accepted with a neighbouring bucket in one table.
     fn replaced(&mut self, body: &(impl Body + ?Sized), table: usize, steps: u32) -> bool {
         let Lsbf { params, hasher, positions, walk } = self;
         let (partition, own) = (params.partition(), positions[table]);
@@ -58,7 +59,7 @@ impl Kind for Lsbf {
             (None, _) if verified(&self.params, &self.positions, body) => true,
             (_, Some(_)) => false,
             (Some((table, _)), None) => self.replaced(body, table, steps),
-            // All bits are set, but not by one member: a bit of another member may hide the one miss.
+            // All bits are set, but not by the same member: the bit of another member may hide a single miss.
             (None, _) if self.params.robust => {
                 (0..self.params.tables as usize).any(|table| self.replaced(body, table, steps))
             }
@@ -88,8 +89,8 @@ impl Kind for Lsbf {
     }
 }
 
-/// The bits of the verification filter that a member has, counted from the start of the body: those of a key made of its
-/// positions in all partitions.
+/// The bits of a member in the verification filter, counted from the start of the body. Their key is a hash of the
+/// member's positions in all partitions.
 fn verification(params: &Params, positions: &[u64]) -> impl Iterator<Item = u64> {
     let start = params.array_words() * 64;
     let signature = positions.iter().fold(0, |key, &position| mix(key, position));
@@ -100,7 +101,7 @@ fn verified(params: &Params, positions: &[u64], body: &(impl Body + ?Sized)) -> 
     params.verify_bits == 0 || verification(params, positions).all(|at| is_set(body, at))
 }
 
-/// How many buckets the overflow tries to either side: t grows with theta.
+/// The number of buckets to either side that the overflow tries, which grows with theta.
 pub fn steps(params: &Params, theta: f64) -> u32 {
     (f64::from(params.overflow) * theta).min(f64::from(MAX_OVERFLOW)) as u32
 }

@@ -1,7 +1,7 @@
 //! The filters: how they are stored, queried and changed.
 //!
-//! [`format`] is the layout of a filter's bytes, [`kind`] what every kind can do with its bits, [`engine::Engine`] the
-//! expanded hash functions that serve all filters with the same parameters, and [`change`] adds and merges.
+//! [`mod@format`] defines the bytes of a filter, `kind` the operations of every kind on its bits, [`Engine`] holds the
+//! expanded hash functions of all filters with the same parameters, and [`change`] adds members and merges filters.
 
 pub mod bits;
 pub mod change;

@@ -1,4 +1,4 @@
-//! Filters on Rust's heap, for everything that happens without PostgreSQL.
+//! Filters on Rust's heap.
 
 use super::change::{self, Memory, Outcome, Target};
 use super::engine::Engine;
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::params::Params;
 use crate::vector::Vector;
 
-/// Rust's heap.
+/// Allocates images on Rust's heap.
 pub struct Heap;
 
 impl Memory for Heap {
@@ -22,19 +22,20 @@ impl Memory for Heap {
     }
 }
 
-/// A filter that owns its memory. Its functions are those of an [`Engine`], which serves many filters.
+/// A filter on Rust's heap. Its hash functions are in an [`Engine`], which many filters can share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Owned {
+    /// The image of the filter.
     pub image: Vec<u64>,
 }
 
 impl Owned {
-    /// An empty filter. `dims` may be 0 until the first vector is known.
+    /// Creates an empty filter. `dims` may be 0 if it is not known yet.
     pub fn new(params: &Params, dims: u32) -> Self {
         Owned::centred(params, dims, &[])
     }
 
-    /// An empty filter with a centre.
+    /// Creates an empty filter with a centre; an empty one stands for none.
     pub fn centred(params: &Params, dims: u32, centre: &[f32]) -> Self {
         let stored = format::encode_params(params);
         let header = Header::empty(stored.len(), dims, !centre.is_empty(), false);
@@ -43,12 +44,12 @@ impl Owned {
         Owned { image }
     }
 
-    /// Reads the bytes of a text, binary or bytea form; all of them are checked.
+    /// Reads the bytes of a text, binary or bytea form, which are validated completely.
     pub fn read(payload: &[u8]) -> Result<Self> {
         Ok(Owned { image: format::read_payload(payload, |words| vec![0; words])? })
     }
 
-    /// The filter with its header read.
+    /// A view of the filter.
     pub fn view(&self) -> View<'_> {
         View::valid(&self.image)
     }
@@ -71,12 +72,12 @@ impl Owned {
         Ok(())
     }
 
-    /// Whether the vector has a near member.
+    /// Whether the filter probably has a member within theta x near.
     pub fn contains(&self, engine: &mut Engine, vector: &Vector, theta: f64) -> Result<bool> {
         engine.contains(&self.view().queried(), vector, theta)
     }
 
-    /// The number that is compared with the threshold.
+    /// The number of votes, which is compared with the threshold.
     pub fn votes(&self, engine: &mut Engine, vector: &Vector, theta: f64) -> Result<u32> {
         engine.votes(&self.view().queried(), vector, theta)
     }

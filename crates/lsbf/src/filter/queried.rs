@@ -1,27 +1,31 @@
-//! A filter as a query sees it, in whatever form its bits are.
+//! A filter to query, in whatever form its bits are stored.
 
 use super::bits::Fetch;
 use super::format::{Bits, View};
 use super::kind::Counters;
 use super::list::Sparse;
 
-/// A filter to be queried.
+/// A filter to query.
 #[derive(Clone, Copy)]
 pub struct Queried<'a> {
-    /// `None` for a filter without members.
+    /// The counters; `None` for a filter without members.
     pub counters: Option<Counters>,
+    /// The bits.
     pub body: Source<'a>,
 }
 
-/// Where the bits are.
+/// The bits of a filter.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
+    /// Words in memory.
     Words(&'a [u64]),
+    /// A list in memory.
     List(Sparse<'a>),
+    /// Words that are fetched on demand.
     Fetched(&'a dyn Fetch),
 }
 
-/// Calls a function with the bits, in whichever form they are.
+/// Calls a generic function with the bits in their form.
 macro_rules! body {
     ($queried:expr, $body:ident => $call:expr) => {
         match $queried.body {
@@ -34,7 +38,7 @@ macro_rules! body {
 pub(super) use body;
 
 impl<'a> View<'a> {
-    /// The filter as a query sees it.
+    /// The filter to query.
     #[inline]
     pub fn queried(&self) -> Queried<'a> {
         let body = match self.body() {
@@ -44,7 +48,7 @@ impl<'a> View<'a> {
         Queried { counters: self.header.counters(), body }
     }
 
-    /// The same if only the words before the bits are in memory.
+    /// The filter to query if only the words before the bits are in memory.
     #[inline]
     pub fn queried_by<'b>(&self, bits: &'b dyn Fetch) -> Queried<'b> {
         Queried { counters: self.header.counters(), body: Source::Fetched(bits) }

@@ -1,16 +1,17 @@
-//! How many distinct members: a HyperLogLog sketch in every filter.
+//! The number of distinct members: a HyperLogLog sketch in every filter.
 //!
-//! A plain counter would make merging depend on overlap (is a|a larger than a?). The sketch depends only on the set of
-//! members, like the bits, so that merging stays idempotent and a parallel build equals a serial one. Estimator: Ertl,
+//! A plain counter would count common members of merged filters twice. The sketch depends only on the set of members,
+//! like the bits, so that merging is idempotent and a parallel build equals a serial one. Estimator: Ertl,
 //! "New cardinality estimation algorithms for HyperLogLog sketches", 2017. Standard error 1.04/sqrt(1024) = 3.3 %.
 
 const BITS: u32 = 10;
 const REGISTERS: usize = 1 << BITS;
 const MAX_RANK: u8 = (64 - BITS + 1) as u8;
-/// Words the registers take.
+/// The number of words of the sketch.
 pub const WORDS: usize = REGISTERS / 8;
 
-/// Adds a member by its 64-bit content hash, and says whether that changed anything. `words` holds one register a byte.
+/// Adds a member by its 64-bit content hash; returns whether that changed the sketch. Each byte of `words` is a
+/// register.
 #[inline]
 pub fn add(words: &mut [u64], id: u64) -> bool {
     let id = crate::mix::mix(id, 0);
@@ -25,21 +26,21 @@ pub fn add(words: &mut [u64], id: u64) -> bool {
     is_higher
 }
 
-/// Bits of a listed register that hold its rank.
+/// The number of bits of a listed register that are its rank.
 const RANK_BITS: u32 = 16 - BITS;
 
-/// The registers that are set, each as its number and its rank in one number, in order.
+/// The registers that are set, in order, each with its number and its rank in one integer.
 pub fn listed(words: &[u64; WORDS]) -> impl Iterator<Item = u16> {
     let ranks = words.iter().flat_map(|word| word.to_ne_bytes()).enumerate();
     ranks.filter(|&(_, rank)| rank > 0).map(|(register, rank)| (register as u16) << RANK_BITS | u16::from(rank))
 }
 
-/// How many registers are set.
+/// The number of registers that are set.
 pub fn count(words: &[u64; WORDS]) -> u32 {
     words.iter().map(|word| word.to_ne_bytes().iter().filter(|&&rank| rank > 0).count() as u32).sum()
 }
 
-/// The sketch of listed registers; none where they are not in order or out of range.
+/// The sketch of listed registers; `None` if they are out of order or out of range.
 pub fn unlisted(list: impl Iterator<Item = u16>) -> Option<[u64; WORDS]> {
     let (mut words, mut next) = ([0; WORDS], 0);
     for entry in list {
@@ -61,7 +62,7 @@ pub fn merge(words: &mut [u64], other: &[u64]) {
     }
 }
 
-/// Whether every register is in range.
+/// Whether every register is in range and at least one is set.
 pub fn is_valid(words: &[u64]) -> bool {
     let mut ranks = words.iter().flat_map(|word| word.to_ne_bytes());
     ranks.clone().all(|rank| rank <= MAX_RANK) && ranks.any(|rank| rank > 0)

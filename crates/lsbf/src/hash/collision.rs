@@ -1,4 +1,4 @@
-//! How likely two vectors at a distance share a bucket.
+//! Collision probabilities: how likely two vectors at a given distance have the same hash.
 
 use crate::params::{Family, Params};
 use std::f64::consts::PI;
@@ -19,9 +19,9 @@ fn integrated_cdf(family: Family, s: f64, c: f64) -> f64 {
     }
 }
 
-/// P(the second vector's bucket is `shift` buckets away): projections at distance `c`, buckets of `width`.
+/// P(the buckets of two vectors at distance `c` are `shift` buckets apart), for buckets of `width`.
 fn shifted(family: Family, c: f64, width: f64, shift: f64) -> f64 {
-    // In units of the width; beyond these ends the differences below would be all rounding.
+    // In units of the width. Outside of these bounds, the differences below would be dominated by rounding errors.
     let c = c / width;
     if c < 1e-9 {
         return f64::from(u8::from(shift == 0.0));
@@ -33,7 +33,7 @@ fn shifted(family: Family, c: f64, width: f64, shift: f64) -> f64 {
     (g(shift + 1.0) - 2.0 * g(shift) + g(shift - 1.0)).clamp(0.0, 1.0)
 }
 
-/// The density of a projection at its middle: P(a given bucket) where buckets are narrow.
+/// The density of a projection at 0: P(same bucket) if buckets are narrow.
 fn flat(family: Family, c: f64) -> f64 {
     match family {
         Family::Cauchy => 1.0 / (PI * c),
@@ -48,7 +48,7 @@ pub fn same(family: Family, distance: f64, width: f64) -> f64 {
     }
     let p = match family.law() {
         Family::Bits | Family::MinHash => 1.0 - distance,
-        // Different letters agree after hashing to a bit half the time.
+        // Hashed to a bit, different symbols agree half of the time.
         Family::Symbols => 1.0 - distance / 2.0,
         Family::Hyperplane => 1.0 - libm::acos((1.0 - distance).clamp(-1.0, 1.0)) / PI,
         _ => shifted(family, distance, width, 0.0),
@@ -74,7 +74,7 @@ pub fn tuple(params: &Params, distance: f64) -> f64 {
     libm::pow(same(params.family, distance, params.width), f64::from(params.hashes))
 }
 
-/// P(a bucket meets the window of theta widths centred on the query), at distance `c`.
+/// P(the bucket of a vector at distance `c` intersects the window of theta widths centred on the query).
 pub fn window(family: Family, c: f64, width: f64, theta: f64) -> f64 {
     let c = c / width;
     if c < 1e-9 {
@@ -88,7 +88,7 @@ pub fn window(family: Family, c: f64, width: f64, theta: f64) -> f64 {
     (h(theta / 2.0 + 1.0) - h(theta / 2.0)).clamp(0.0, 1.0)
 }
 
-/// P(same bucket) of the paper's function, buckets taken modulo `blooms` (ILBF, Theorem 1, exact).
+/// P(same bucket modulo `blooms`), without approximation (ILBF paper, Theorem 1).
 pub fn same_modulo(family: Family, c: f64, width: f64, blooms: u32) -> f64 {
     let far = if c.is_finite() { (8.0 * c / (width * f64::from(blooms))).ceil().min(1000.0) as i32 } else { 0 };
     (-far..=far).map(|j| shifted(family, c, width, f64::from(j) * f64::from(blooms))).sum()
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn projections_collide_as_the_closed_forms_say() {
+    fn simulated_projections_agree_with_the_closed_forms() {
         let n = 200_000;
         for family in [Family::Gaussian, Family::Cauchy] {
             let mut s = Stream::new(5, 0);

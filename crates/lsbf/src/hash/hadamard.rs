@@ -1,67 +1,70 @@
-//! Gaussian-like projections by fast Hadamard transforms. The vector is cut into blocks of 128 elements. Each block gets
-//! random signs, is transformed and shuffled, and its elements are multiplied by random factors; then all blocks are added
-//! up and transformed once more, so that every projection is a sum of all elements with random factors. By the central
-//! limit theorem that is as good as normal. The shuffle keeps projections independent where vectors differ in a few
-//! elements only; factors that are not all of one size keep them off a lattice, on which far vectors would meet.
-//! `tests/projections.rs` holds all that against the law of normal projections. One pass takes some ten additions an
-//! element for up to 128 projections, where a dense matrix takes one multiplication for each.
+//! Approximately Gaussian projections by fast Hadamard transforms.
 //!
-//! Every rounding has its fixed place: a transform is butterflies of distance 1, 2, 4, and so on, and sums are taken in
-//! order. So every [`Path`] gives the same bits.
+//! The vector is divided into blocks of 128 elements. Each block is multiplied by random signs, transformed, shuffled,
+//! and multiplied by random factors. Then all blocks are added up and transformed once more, so that every projection
+//! is a sum of all elements with random coefficients, and by the central limit theorem practically normal. The shuffle
+//! keeps projections independent even if vectors differ in a few elements only. The factors have different magnitudes,
+//! because otherwise all projections would be on a lattice, where distant vectors could collide. `tests/projections.rs`
+//! compares the result with the distribution of normal projections. A pass takes about ten additions per element for up
+//! to 128 projections; a dense matrix takes one multiplication per element and projection.
+//!
+//! The order of all operations is fixed: a transform consists of butterflies of distance 1, 2, 4, and so on, and blocks
+//! are added in order. Every [`Path`] therefore gives the same bits.
 
 use super::path::Path;
 use super::rng::Stream;
 use crate::memory;
 use std::ops::{Add, Mul, Sub};
 
-/// Elements of a block. They stay in registers, and a sum of so many random signs is close to normal.
+/// Elements of a block. They fit into registers, and a sum of 128 random signs is close to normal.
 pub const BLOCK: usize = 128;
-/// Elements that are shuffled among themselves: as many as a register holds.
+/// Elements that are shuffled among themselves: those of one register.
 const GROUP: usize = 8;
 const GROUPS: usize = BLOCK / GROUP;
-/// Projections come in multiples of this.
-const LEAST: usize = 16;
+/// The minimum number of projections that are computed.
+const MIN_SUMS: usize = 16;
 
 type Group<T> = [T; GROUP];
 
-/// A block of elements, where cache lines start.
+/// A block of elements, aligned to cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Block<T>([Group<T>; GROUPS]);
 
-/// What is random about a block.
+/// The random numbers of a block.
 struct Random {
     /// Signs before the transform, 1 or -1.
     before: Block<f32>,
-    /// Which group each group is taken from behind the transform, and which of its elements each element.
+    /// The shuffle: the group that each group is taken from.
     order: [usize; GROUPS],
+    /// The shuffle: the element of that group that each element is taken from.
     places: Block<i32>,
-    /// Factors behind the shuffle: 0.5 to 1.5, of either sign.
-    behind: Block<f32>,
+    /// Factors after the shuffle: 0.5 to 1.5, with random signs.
+    after: Block<f32>,
 }
 
-/// Random numbers for every block of every pass, a pass for each 128 projections.
+/// Random numbers for every block of every pass. A pass computes 128 projections.
 pub struct Hadamard {
     passes: Vec<Vec<Random>>,
-    /// Makes a projection's variance the squared length of the vector.
+    /// Normalizes the variance of a projection to the squared length of the vector.
     scale: f64,
 }
 
-/// What projecting a vector to `count` numbers costs, in multiplications of the matrix kernel, as docs/scaling.md finds it.
+/// The cost of `count` projections, in multiplications of the matrix kernel, as measured in docs/scaling.md.
 pub fn cost(dims: u64, count: u64) -> u64 {
-    const OF_AN_ELEMENT: u64 = 6;
+    const PER_ELEMENT: u64 = 6;
     let block = BLOCK as u64;
-    count.div_ceil(block) * (dims.div_ceil(block) + 1) * block * OF_AN_ELEMENT
+    count.div_ceil(block) * (dims.div_ceil(block) + 1) * block * PER_ELEMENT
 }
 
-/// The same where all passes start from the same first transforms.
+/// The cost of `count` projections if all passes share the first transforms.
 pub fn shared_cost(dims: u64, count: u64) -> u64 {
     let (block, blocks, passes) = (BLOCK as u64, dims.div_ceil(BLOCK as u64), count.div_ceil(BLOCK as u64));
-    // A transform takes three quarters of the work that a block takes in all.
+    // The first transform takes about three quarters of the work on a block.
     block * (5 * blocks + passes * (2 * blocks + 5))
 }
 
-/// Numbers that are drawn for that.
+/// The number of random numbers for `count` projections.
 pub fn numbers(dims: u64, count: u64) -> u64 {
     let block = size_of::<Random>() / size_of::<f32>();
     count.div_ceil(BLOCK as u64) * dims.div_ceil(BLOCK as u64) * block as u64
@@ -72,7 +75,7 @@ impl Random {
         let before = signs(stream);
         let order = shuffled(stream);
         let places = Block(std::array::from_fn(|_| shuffled::<GROUP>(stream).map(|place| place as i32)));
-        Random { before, order, places, behind: factors(stream) }
+        Random { before, order, places, after: factors(stream) }
     }
 }
 
@@ -85,7 +88,7 @@ fn factors(stream: &mut Stream) -> Block<f32> {
     Block(std::array::from_fn(|_| std::array::from_fn(|_| factor())))
 }
 
-/// The mean square of a factor: that of uniform numbers from 0.5 to 1.5.
+/// The mean square of uniform numbers from 0.5 to 1.5.
 const FACTOR_SQUARED: f64 = 13.0 / 12.0;
 
 fn signs(stream: &mut Stream) -> Block<f32> {
@@ -94,7 +97,7 @@ fn signs(stream: &mut Stream) -> Block<f32> {
     Block(std::array::from_fn(|group| std::array::from_fn(|i| sign(group * GROUP + i))))
 }
 
-/// The numbers below N in random order.
+/// A random permutation of the numbers below N.
 fn shuffled<const N: usize>(stream: &mut Stream) -> [usize; N] {
     let mut order = std::array::from_fn(|i| i);
     for last in (1..N).rev() {
@@ -104,8 +107,8 @@ fn shuffled<const N: usize>(stream: &mut Stream) -> [usize; N] {
 }
 
 impl Hadamard {
-    /// Draws what `count` projections need; none where there is no memory for it. The streams are counted down from the
-    /// one before the salts'.
+    /// Draws the random numbers for `count` projections; `None` if there is not enough memory. Stream numbers count
+    /// down from that of the salts.
     pub fn new(seed: u64, dims: usize, count: usize) -> Option<Hadamard> {
         let mut passes = Vec::new();
         for pass in 0..count.div_ceil(BLOCK) as u64 {
@@ -118,15 +121,16 @@ impl Hadamard {
         Some(Hadamard { passes, scale: 1.0 / (BLOCK as f64 * FACTOR_SQUARED).sqrt() })
     }
 
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.passes.iter().map(|blocks| size_of_val(&blocks[..])).sum()
     }
 
-    /// Projects a vector of the dimensions that were drawn for.
+    /// Projects a vector, which must have the dimensions given to [`Hadamard::new`].
     pub fn project<T: Number>(&self, path: Path, x: &[T], out: &mut [f64]) {
         for (blocks, out) in self.passes.iter().zip(out.chunks_mut(BLOCK)) {
-            // No more than are wanted, rounded up to a power of two.
-            let sums = out.len().next_power_of_two().max(LEAST);
+            // The number of projections, rounded up to a power of two.
+            let sums = out.len().next_power_of_two().max(MIN_SUMS);
             let mut block = Block([[T::default(); GROUP]; GROUPS]);
             T::pass(path, x, blocks, &mut block.0[..sums / GROUP]);
             for (y, &sum) in out.iter_mut().zip(block.0.as_flattened()) {
@@ -135,23 +139,23 @@ impl Hadamard {
         }
     }
 
-    /// The first transform of every block, with the signs of the first pass: what [`Hadamard::pass_singles`] starts from.
+    /// The first transform of every block, with the signs of the first pass, as input of [`Hadamard::pass_singles`].
     pub fn first_singles(&self, path: Path, x: &[f32], out: &mut Vec<f32>) {
         let blocks = self.passes.first().map_or(&[][..], |blocks| blocks);
         out.resize(blocks.len() * BLOCK, 0.0);
         let out = out.as_chunks_mut::<GROUP>().0;
         match path {
-            // SAFETY: a path is only handed out where the processor has it, and every AVX-512 processor has AVX2.
+            // SAFETY: the processor supports every available path, and every AVX-512 processor has AVX2.
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 | Path::Avx512 => unsafe { avx2::first(x, blocks, out) },
             _ => first_plain(x, blocks, out),
         }
     }
 
-    /// The projections of one pass in single precision, and not scaled: only which ones are larger counts. All passes start
-    /// from the same first transforms, each with its own shuffle and factors; that is less than half of the work.
+    /// The projections of one pass in single precision, without scaling, for hashes that only compare projections. All
+    /// passes share the first transforms, which saves more than half of the work; each has its own shuffle and factors.
     pub fn pass_singles(&self, path: Path, pass: usize, first: &[f32], out: &mut [f32]) {
-        let sums = out.len().next_power_of_two().max(LEAST);
+        let sums = out.len().next_power_of_two().max(MIN_SUMS);
         let mut block = Block([[0.0f32; GROUP]; GROUPS]);
         let (sums, first) = (&mut block.0[..sums / GROUP], first.as_chunks::<GROUP>().0);
         match path {
@@ -178,13 +182,13 @@ fn first_plain(x: &[f32], blocks: &[Random], out: &mut [Group<f32>]) {
     });
 }
 
-/// Numbers that can be transformed: singles and doubles.
+/// Single- and double-precision numbers, which can be transformed.
 #[expect(private_interfaces, reason = "only this module calls it")]
 pub trait Number:
     Copy + Default + Into<f64> + From<f32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
-    /// Adds up all blocks and transforms the sums, which are zero at first: 2, 4, 8 or 16 groups. Before it is added, a
-    /// block is folded to as many groups: its second half is added to its first, again and again.
+    /// Adds all blocks to the sums, which are initially zero, and transforms them. There are 2, 4, 8 or 16 groups of
+    /// sums. A block is first reduced to that number of groups: its second half is repeatedly added to its first.
     fn pass(path: Path, x: &[Self], blocks: &[Random], sums: &mut [Group<Self>]);
 }
 
@@ -192,8 +196,8 @@ pub trait Number:
 impl Number for f32 {
     fn pass(path: Path, x: &[f32], blocks: &[Random], sums: &mut [Group<f32>]) {
         match path {
-            // Wider registers were not faster: what they gain between groups they lose within them.
-            // SAFETY: a path is only handed out where the processor has it, and every AVX-512 processor has AVX2.
+            // AVX-512 was not faster: its gain between groups is lost within them.
+            // SAFETY: the processor supports every available path, and every AVX-512 processor has AVX2.
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 | Path::Avx512 => unsafe { avx2::pass(x, blocks, sums) },
             _ => plain(x, blocks, sums),
@@ -208,7 +212,7 @@ impl Number for f64 {
     }
 }
 
-/// Calls `each` with every block of a vector and its random numbers; the last one is filled up with zeros.
+/// Calls `each` with every block of a vector and its random numbers; the last block is padded with zeros.
 #[inline(always)]
 fn for_each_block<T: Number>(x: &[T], blocks: &[Random], mut each: impl FnMut(&[Group<T>], &Random)) {
     let (whole, rest) = x.as_chunks::<BLOCK>();
@@ -230,20 +234,19 @@ fn plain<T: Number>(x: &[T], blocks: &[Random], sums: &mut [Group<T>]) {
     transform(sums);
 }
 
-/// A block with its signs.
+/// Multiplies a block by its signs.
 fn sign<T: Number>(x: &[Group<T>], random: &Random, block: &mut [Group<T>; GROUPS]) {
     for ((to, x), signs) in block.iter_mut().zip(x).zip(&random.before.0) {
         *to = std::array::from_fn(|i| x[i] * T::from(signs[i]));
     }
 }
 
-/// Shuffles a block that was transformed, multiplies it by its factors and adds it, folded to as many groups as there are
-/// sums.
+/// Shuffles a transformed block, multiplies it by its factors, reduces it to the number of sums and adds it to them.
 fn add_shuffled<T: Number>(block: &[Group<T>; GROUPS], random: &Random, sums: &mut [Group<T>]) {
     let mut shuffled = [[T::default(); GROUP]; GROUPS];
     for (group, to) in shuffled.iter_mut().enumerate() {
         let from = &block[random.order[group]];
-        for ((to, &place), &factor) in to.iter_mut().zip(&random.places.0[group]).zip(&random.behind.0[group]) {
+        for ((to, &place), &factor) in to.iter_mut().zip(&random.places.0[group]).zip(&random.after.0[group]) {
             *to = from[place as usize] * T::from(factor);
         }
     }
@@ -263,7 +266,7 @@ fn add<T: Number>(to: &mut [Group<T>], from: &[Group<T>]) {
 }
 
 fn transform<T: Number>(groups: &mut [Group<T>]) {
-    /// With a distance known when compiled, this becomes a few shuffles.
+    /// With a constant distance, this is compiled to a few shuffles.
     #[inline(always)]
     fn within<T: Number, const DISTANCE: usize>(x: Group<T>) -> Group<T> {
         std::array::from_fn(|i| match i & DISTANCE {
@@ -284,8 +287,8 @@ fn transform<T: Number>(groups: &mut [Group<T>]) {
     }
 }
 
-/// The same with a register for each group. Everything is written out by macros: left in loops, it would not stay in
-/// registers.
+/// The same with one register per group. Macros unroll all loops, because otherwise the compiler would not keep the
+/// groups in registers.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use super::{GROUPS, Group, Random, for_each_block};
@@ -321,7 +324,7 @@ mod avx2 {
         finish(sums);
     }
 
-    /// SAFETY: the processor must have AVX2; there must be random numbers for all of `x`, and room for its blocks.
+    /// SAFETY: the processor must have AVX2; there must be random numbers for all of `x`, and space for its blocks.
     #[target_feature(enable = "avx2")]
     pub unsafe fn first(x: &[f32], blocks: &[Random], out: &mut [Group<f32>]) {
         let mut out = out.as_chunks_mut::<GROUPS>().0.iter_mut();
@@ -352,26 +355,26 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn add_shuffled(stored: &[Group<f32>; GROUPS], random: &Random, sums: &mut [Group<f32>]) {
-        let wanted = sums.len();
+        let groups = sums.len();
         let block: [__m256; GROUPS] = for_each_group!(|group: usize| {
             let from = load(&stored[random.order[group] & (GROUPS - 1)]);
-            // SAFETY: eight integers are as long as a register.
+            // SAFETY: eight integers have the size of a register.
             let places = unsafe { _mm256_load_si256(random.places.0[group].as_ptr().cast()) };
-            _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.behind.0[group]))
+            _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.after.0[group]))
         });
         let half = |block: &[__m256], i: usize| _mm256_add_ps(block[i], block[i + block.len() / 2]);
         let mut keep = |groups: &[__m256]| {
             sums.iter_mut().zip(groups).for_each(|(sum, &group)| store(sum, _mm256_add_ps(load(sum), group)));
         };
-        if wanted == 16 {
+        if groups == 16 {
             return keep(&block);
         }
         let block: [__m256; 8] = std::array::from_fn(|i| half(&block, i));
-        if wanted == 8 {
+        if groups == 8 {
             return keep(&block);
         }
         let block: [__m256; 4] = std::array::from_fn(|i| half(&block, i));
-        if wanted == 4 {
+        if groups == 4 {
             return keep(&block);
         }
         keep(&[half(&block, 0), half(&block, 1)]);
@@ -398,18 +401,18 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn load(group: &Group<f32>) -> __m256 {
-        // SAFETY: a group is as long as a register.
+        // SAFETY: a group has the size of a register.
         unsafe { _mm256_loadu_ps(group.as_ptr()) }
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
     fn store(to: &mut Group<f32>, group: __m256) {
-        // SAFETY: a group is as long as a register.
+        // SAFETY: a group has the size of a register.
         unsafe { _mm256_storeu_ps(to.as_mut_ptr(), group) }
     }
 
-    /// Butterflies of distance 1, 2 and 4: elements swapped, plus the elements with every second one negated.
+    /// Butterflies of distance 1, 2 and 4: the swapped elements plus the elements with alternating signs.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn within(x: __m256) -> __m256 {
@@ -458,7 +461,7 @@ mod tests {
                     .iter()
                     .zip(&double)
                     .for_each(|(a, b)| assert!((a - b).abs() < 1e-4, "{a} is not {b} {path:?} {dims} {count}"));
-                // The first pass is the same, but for the scale.
+                // The first pass is the same, except for the scale.
                 let scaled = rotated.iter().map(|&y| f64::from(y) * functions.scale).take(BLOCK);
                 assert!(scaled.zip(&single).all(|(a, b)| a == *b), "{path:?} {dims} {count}");
                 let rotated = rotated.into_iter().map(f64::from);
@@ -482,14 +485,14 @@ mod tests {
     }
 
     #[test]
-    fn projections_have_the_variance_they_should() {
+    fn the_variance_of_projections_is_the_squared_length() {
         let mut s = Stream::new(11, 0);
         for dims in [3, 100, 128, 500] {
             let x: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
             let length = x.iter().map(|x| x * x).sum::<f64>();
             let mut out = vec![0.0; 100 * BLOCK];
             Hadamard::new(5, dims, out.len()).unwrap().project(Path::Plain, &x, &mut out);
-            // 100 passes, each with a spread of at most 20 % between passes: four standard errors.
+            // Four standard errors of the mean of 100 passes, whose standard deviation is at most 20 %.
             let found = out.iter().map(|y| y * y).sum::<f64>() / out.len() as f64 / length;
             assert!((found - 1.0).abs() < 4.0 * 0.02, "{dims}: {found}");
         }

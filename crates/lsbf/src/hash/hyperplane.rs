@@ -1,4 +1,4 @@
-//! Random hyperplanes for the cosine distance: a hash is the side on which the vector lies.
+//! Random hyperplanes for the cosine distance: a hash is the side of a hyperplane that the vector is on.
 
 use super::linear::{Linear, check_direction};
 use super::probe::{Alternative, Wanted};
@@ -12,11 +12,12 @@ use std::ops::Range;
 pub struct Hyperplanes {
     linear: Linear,
     hashes: usize,
-    /// The sides of each table, the first one highest.
+    /// The sides for each table, the first one most significant.
     tuples: Vec<u64>,
 }
 
 impl Hyperplanes {
+    /// Draws the hyperplanes of a filter.
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
         let (linear, _) = Linear::new(params, dims)?;
         Ok(Hyperplanes { linear, hashes: params.hashes as usize, tuples: vec![0; params.tables as usize] })
@@ -44,13 +45,13 @@ impl Lsh for Hyperplanes {
         projection::id(self.linear.is_fast(), keys, &self.linear.projections)
     }
 
-    /// Costs are multiples of the largest distance of a table.
+    /// Costs are relative to the largest distance from a hyperplane in the table.
     fn unit(&self, hashes: Range<usize>) -> f32 {
         let largest = self.linear.projections[hashes].iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
         if largest > f64::MIN_POSITIVE * 16.0 { (1.0 / largest) as f32 } else { 0.0 }
     }
 
-    /// The nearer the vector is to the hyperplane, the likelier is the other side.
+    /// The closer a vector is to a hyperplane, the more likely is a near vector on the other side.
     #[inline]
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {
         wanted.flipped(self.linear.projections[wanted.at].abs() as f32 * wanted.unit, out);

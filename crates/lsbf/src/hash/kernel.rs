@@ -1,25 +1,25 @@
-//! Matrix times vector with one fixed order of summation.
+//! Matrix-vector products with a fixed order of summation.
 //!
-//! Single-precision vectors are multiplied in single precision: the products' rounding is no coarser than that of the
-//! vectors themselves. Others are multiplied in double precision. Either way a dot product is sixteen running sums, sum
-//! `l` taking the elements `i` with `i mod 16 = l` in order, added at the end in doubles: `l` and `l + 8`, then
-//! ((0+4)+(2+6))+((1+5)+(3+7)). Nothing is fused. Every [`Path`] therefore gives the same bits; they differ only in the
-//! instructions used.
+//! Single-precision vectors are multiplied in single precision, because the rounding errors of the products are no
+//! larger than those of the vectors themselves. Others are multiplied in double precision. Either way, a dot product
+//! consists of sixteen running sums: sum `l` adds the elements `i` with `i mod 16 = l` in order. In the end they are
+//! added in double precision: first `l` and `l + 8`, then ((0+4)+(2+6))+((1+5)+(3+7)). No multiplication is fused with
+//! an addition, so that every [`Path`] gives the same bits.
 
 use super::path::Path;
 use crate::memory;
 
 const LANES: usize = 16;
-/// Rows multiplied at once: their running sums stay in registers while the vector is read once.
+/// The number of rows that are multiplied at once, so that the vector is read only once and the sums stay in registers.
 const ROWS: usize = 8;
 
-/// Sixteen neighbouring elements of a row, on a cache line of their own.
+/// Sixteen consecutive elements of a row, in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Line([f32; LANES]);
 
-/// A matrix as the kernels read it, from front to back: eight rows at a time, sixteen columns of each in turn. Rows and
-/// columns that are missing to whole blocks are zero.
+/// A matrix in the order in which the kernels read it: blocks of eight rows, and within them sixteen columns of each
+/// row in turn. It is padded with zeros to whole blocks.
 pub struct Matrix {
     lines: Vec<Line>,
     rows: usize,
@@ -27,7 +27,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of zeros; none where there is no memory for it.
+    /// A matrix of zeros; `None` if there is not enough memory.
     pub fn new(rows: usize, columns: usize) -> Option<Matrix> {
         let mut lines = Vec::new();
         let size = rows.next_multiple_of(ROWS) * columns.div_ceil(LANES);
@@ -40,6 +40,7 @@ impl Matrix {
         (row / ROWS * self.columns.div_ceil(LANES) + column / LANES) * ROWS + row % ROWS
     }
 
+    /// Sets an element.
     pub fn set(&mut self, row: usize, column: usize, value: f32) {
         let line = self.line(row, column);
         self.lines[line].0[column % LANES] = value;
@@ -49,6 +50,7 @@ impl Matrix {
         self.lines[self.line(row, column)].0[column % LANES]
     }
 
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.lines.len() * size_of::<Line>()
     }
@@ -58,12 +60,12 @@ impl Matrix {
         self.lines.chunks_exact(ROWS * self.columns.div_ceil(LANES))
     }
 
-    /// `out[r] = row r . x`, `x` having as many elements as the matrix has columns.
+    /// `out[r] = row r . x`, in single precision. `x` must have as many elements as the matrix has columns.
     pub fn multiply(&self, path: Path, x: &[f32], out: &mut [f64]) {
         assert!(x.len() == self.columns && out.len() == self.rows);
         match path {
             Path::Plain => plain(self, x, out),
-            // SAFETY: lengths were checked above, and a path is only handed out where the processor has it.
+            // SAFETY: the lengths were checked above, and the processor supports every available path.
             #[cfg(target_arch = "x86_64")]
             Path::Sse2 => unsafe { simd::sse2(self, x, out) },
             // SAFETY: as above.
@@ -78,7 +80,7 @@ impl Matrix {
         }
     }
 
-    /// The same in double precision, for vectors that need it.
+    /// `out[r] = row r . x`, in double precision.
     pub fn multiply_double(&self, path: Path, x: &[f64], out: &mut [f64]) {
         assert!(x.len() == self.columns && out.len() == self.rows);
         match path {
@@ -98,8 +100,8 @@ impl Matrix {
         }
     }
 
-    /// `out[r] = row r . x` where `x` is zero except for `values` at the ascending `indices`. The bits are those of
-    /// [`Matrix::multiply`]: a product with zero changes no running sum.
+    /// `out[r] = row r . x` for a vector `x` that is zero except for `values` at the ascending `indices`. It gives the
+    /// same bits as [`Matrix::multiply`], because products with zero do not change the running sums.
     pub fn multiply_sparse(&self, indices: &[i32], values: &[f32], out: &mut [f64]) {
         for (row, y) in out.iter_mut().enumerate() {
             let mut sums = [0.0f32; LANES];
@@ -134,7 +136,8 @@ where
     }
 }
 
-/// The running sums in vector registers: eight rows at once, and as many of the sixteen lanes as a register holds.
+/// Kernels with the running sums in vector registers: eight rows at once, and one register of the sixteen lanes at a
+/// time.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod simd {
     use super::{LANES, Matrix, ROWS, total};
@@ -145,10 +148,11 @@ mod simd {
 
     macro_rules! kernel {
         ($name:ident: $feature:literal, $width:literal x $number:ty, $zero:expr, $load:expr, $element:expr, $store:ident, $add:ident, $multiply:ident) => {
-            /// SAFETY: the processor must have the feature; `x` and `out` must be as long as the matrix is wide and high.
+            /// SAFETY: the processor must have the feature; `x` and `out` must have the lengths of the matrix's rows
+            /// and columns.
             #[target_feature(enable = $feature)]
             pub unsafe fn $name(matrix: &Matrix, x: &[$number], out: &mut [f64]) {
-                // The last columns may be fewer than sixteen: they are read from a copy, with zeros behind.
+                // The last columns, which may be fewer than sixteen, are read from a copy padded with zeros.
                 let whole = x.len() / LANES * LANES;
                 let mut tail = [0.0; LANES];
                 tail[..x.len() - whole].copy_from_slice(&x[whole..]);
@@ -191,7 +195,7 @@ mod simd {
     #[cfg(target_arch = "aarch64")]
     kernel!(neon: "neon", 4 x f32, vdupq_n_f32(0.0), vld1q_f32, vld1q_f32, vst1q_f32, vaddq_f32, vmulq_f32);
 
-    // The matrix is single precision; its elements are widened as they are read.
+    // The elements of the matrix are converted to double precision as they are read.
     #[cfg(target_arch = "x86_64")]
     kernel!(sse2_double: "sse2", 2 x f64, _mm_setzero_pd(), _mm_loadu_pd,
         |a: *const f32| _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(a.cast()))),
@@ -220,7 +224,7 @@ mod tests {
         matrix
     }
 
-    /// The bits of the products on every path, which must be the same on all.
+    /// The products, after checking that every path gives the same bits.
     fn on_every_path(rows: usize, multiply: impl Fn(Path, &mut [f64])) -> Vec<f64> {
         let products = Path::available().into_iter().map(|path| {
             let mut out = vec![0.0; rows];
@@ -261,7 +265,7 @@ mod tests {
             let indices: Vec<i32> = (0..dims as i32).step_by(step).collect();
             let values: Vec<f32> = indices.iter().map(|_| s.gaussian() as f32).collect();
             indices.iter().zip(&values).for_each(|(&i, &value)| x[i as usize] = value);
-            // Zeros of either sign are the same to both.
+            // Zeros of either sign give the same result.
             x.iter_mut().filter(|x| **x == 0.0).step_by(2).for_each(|x| *x = -0.0);
             let (mut dense, mut sparse) = (vec![0.0; count], vec![0.0; count]);
             m.multiply(Path::Plain, &x, &mut dense);

@@ -1,24 +1,25 @@
-//! The keys of tables: the tuple of a table's buckets as one word.
+//! The keys of tables: a table's tuple of buckets, hashed to one word.
 
 use super::Buckets;
 use super::rng::Stream;
 use crate::mix::{mix, reduce};
 use crate::params::{Kind, Params};
 
-/// Makes keys, and holds those of the vector hashed last.
+/// Computes keys, and keeps those of the last vector.
 pub struct Keys {
     hashes: usize,
-    /// Whether the buckets are bits: then the tuple itself is the key, and is mixed where a position is made of it.
+    /// Whether the buckets are bits. The tuple itself is then the key, and it is hashed when a position is computed.
     is_binary: bool,
-    /// One per table, so that equal tuples in two tables are unrelated.
+    /// One per table, so that equal tuples in different tables have unrelated keys.
     salts: Vec<u64>,
-    /// One per hash where keys are XORed together from their buckets, so that a changed bucket costs one XOR; empty
-    /// where keys are mixed hash by hash.
+    /// One per hash if keys are the XOR of hashed buckets, so that another bucket is a single XOR; empty if the buckets
+    /// of a key are mixed one after the other.
     hash_salts: Vec<u64>,
     keys: Vec<u64>,
 }
 
 impl Keys {
+    /// Draws the salts of a filter.
     pub fn new(params: &Params) -> Keys {
         let (tables, hashes) = (params.tables as usize, params.hashes as usize);
         let mut stream = Stream::new(params.seed, u64::MAX);
@@ -31,7 +32,7 @@ impl Keys {
         Keys { hashes, is_binary: params.family.is_binary(), hash_salts, keys: vec![0; tables], salts }
     }
 
-    /// The hashes of a table.
+    /// The number of hashes per table.
     pub fn hashes(&self) -> usize {
         self.hashes
     }
@@ -41,18 +42,18 @@ impl Keys {
         self.salts.len()
     }
 
-    /// The bytes it holds.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         (self.salts.capacity() + self.hash_salts.capacity() + self.keys.capacity()) * size_of::<u64>()
     }
 
-    /// The keys made last.
+    /// The keys of the last vector.
     #[inline]
     pub fn all(&self) -> &[u64] {
         &self.keys
     }
 
-    /// Makes the keys of all tables.
+    /// Computes the keys of all tables.
     #[inline]
     pub fn make(&mut self, buckets: Buckets) {
         match buckets {
@@ -61,7 +62,7 @@ impl Keys {
                 (0..self.tables()).for_each(|table| _ = self.make_one(table, buckets));
             }
             Buckets::Numbers(numbers) => {
-                // Hash by hash, so that no table's mixing waits for another's.
+                // All tables in the inner loop: their chains of multiplications are independent.
                 self.keys.copy_from_slice(&self.salts);
                 for hash in 0..self.hashes {
                     let numbers = numbers[hash..].iter().step_by(self.hashes);
@@ -71,7 +72,7 @@ impl Keys {
         }
     }
 
-    /// Makes the key of one table, where keys are XORed together.
+    /// Computes the key of one table, if keys are the XOR of hashed buckets.
     #[inline]
     pub fn make_one(&mut self, table: usize, buckets: Buckets) -> u64 {
         let key = match buckets {
@@ -86,8 +87,8 @@ impl Keys {
         key
     }
 
-    /// What is XORed into a key to exchange the bucket of the `at`-th hash for another one; for binary buckets, to flip
-    /// it. Where keys are mixed hash by hash, there is no such word.
+    /// The word to XOR into a key to replace the bucket of the `at`-th hash by another one; binary buckets are flipped.
+    /// Only for keys that are the XOR of hashed buckets.
     #[inline]
     pub fn exchange(&self, at: usize, buckets: Buckets, other: impl FnOnce(i64) -> i64) -> u64 {
         match buckets {
@@ -99,7 +100,7 @@ impl Keys {
         }
     }
 
-    /// The key of a table with the bucket of one hash exchanged, where keys are mixed hash by hash.
+    /// The key of a table with the bucket of one hash replaced, for keys whose buckets are mixed one after the other.
     pub fn exchanged(&self, table: usize, hash: usize, buckets: Buckets, other: impl Fn(i64) -> i64) -> u64 {
         match buckets {
             Buckets::Bits(tuples) => tuples[table] ^ 1 << (self.hashes - 1 - hash),
@@ -112,20 +113,20 @@ impl Keys {
         }
     }
 
-    /// The position that a key has in a partition of `bits` bits.
+    /// The position of a key in a partition of `bits` bits.
     #[inline]
     pub fn position(&self, table: usize, key: u64, bits: u64) -> u64 {
         if !self.is_binary {
             reduce(key, bits)
         } else if self.hashes < 64 && bits == 1 << self.hashes {
-            // V = [m']: the sampled bits are the position "in the natural way".
+            // V = [m'] of the DSBF paper: the sampled bits are the position "in the natural way".
             key
         } else {
             reduce(mix(self.salts[table], key), bits)
         }
     }
 
-    /// A key with all of its bits mixed: those of binary buckets are not yet.
+    /// A key whose bits are well mixed, which those of binary buckets are not.
     #[inline]
     pub fn mixed(&self, table: usize, key: u64) -> u64 {
         if self.is_binary { mix(self.salts[table], key) } else { key }

@@ -1,4 +1,4 @@
-//! Random linear maps of vectors: a dense matrix of Gaussian or Cauchy numbers, or fast transforms.
+//! Random projections of vectors: by a dense matrix of Gaussian or Cauchy numbers, or by fast transforms.
 
 use super::hadamard::Hadamard;
 use super::kernel::Matrix;
@@ -10,8 +10,8 @@ use crate::params::{Family, Params};
 use crate::vector::Vector;
 use crate::vector::dense::{Dense, Numbers, is_zero, not_finite};
 
-/// A sparse vector is multiplied as such if fewer than one of this many elements is set; otherwise the dense product,
-/// which gives the same bits, is faster.
+/// The sparse product is used for vectors with fewer than one nonzero element in this many; otherwise the dense
+/// product, which gives the same bits, is faster.
 const SPARSE: usize = 32;
 
 enum Map {
@@ -20,18 +20,18 @@ enum Map {
     Fast(Hadamard),
 }
 
-/// The projections of a filter.
+/// The random projections of a filter.
 pub struct Linear {
     map: Map,
     dims: usize,
     path: Path,
     dense: Dense,
-    /// The projections of the vector projected last.
+    /// The projections of the last vector.
     pub projections: Vec<f64>,
 }
 
 impl Linear {
-    /// Expands the projections of a filter, and the offsets of their buckets: uniform in [0, 1).
+    /// Expands the projections of a filter, and the offsets of their buckets, which are uniform in [0, 1).
     pub fn new(params: &Params, dims: u32) -> Result<(Self, Vec<f64>)> {
         super::check_expansion(params, dims)?;
         let (tables, hashes, dims) = (params.tables as usize, params.hashes as usize, dims as usize);
@@ -61,17 +61,17 @@ impl Linear {
         Ok((Linear { map, dims, path: Path::best(), dense: Dense::default(), projections }, offsets))
     }
 
-    /// Whether projections are made by fast transforms.
+    /// Whether projections are computed by fast transforms.
     pub fn is_fast(&self) -> bool {
         matches!(self.map, Map::Fast(_))
     }
 
-    /// The instructions to compute with.
+    /// The instruction set in use.
     pub fn path(&self) -> Path {
         self.path
     }
 
-    /// The bytes it holds.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         let map = match &self.map {
             Map::Dense(matrix) => matrix.bytes(),
@@ -111,13 +111,13 @@ impl Linear {
     }
 }
 
-/// Checks the projections, and only if they are not finite the vector.
+/// Checks that the projections are finite. The vector is inspected only if they are not.
 #[inline]
 fn finite<T: Copy + Into<f64>>(y: &[f64], input: &[T]) -> Result<()> {
     if y.iter().all(|y| y.is_finite()) { Ok(()) } else { Err(not_finite(input)) }
 }
 
-/// Refuses a zero vector. Its projections are all zero, and those of another one hardly ever.
+/// Rejects a zero vector. All of its projections are zero, which is almost never the case for other vectors.
 pub fn check_direction<T: Copy + Into<f64>>(vector: &Vector, projections: &[T]) -> Result<()> {
     if projections.iter().all(|&y| y.into() == 0.0) && is_zero(vector) {
         return Err(Error::zero_vector());

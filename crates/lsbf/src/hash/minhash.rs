@@ -1,4 +1,4 @@
-//! MinHash for the Jaccard distance: a hash is the least of the set's elements under a random order.
+//! MinHash for the Jaccard distance: a hash is the minimum of the set's elements under a random order.
 
 use super::probe::{Alternative, Wanted};
 use super::rng::Stream;
@@ -10,16 +10,17 @@ use crate::params::Params;
 use crate::vector::Vector;
 use crate::vector::set::{not_a_set, number_element, ones};
 
-/// `tables x hashes` random orders, each named by a word.
+/// `tables x hashes` random orders, each given by a salt.
 pub struct MinHash {
     orders: Vec<u64>,
-    /// The least element under each order.
+    /// The minimum of the last set under each order.
     minima: Vec<i64>,
-    /// The elements of a set given as bits.
+    /// The elements of a set that is given as a bit string.
     ones: Vec<u64>,
 }
 
 impl MinHash {
+    /// Draws the orders of a filter.
     pub fn new(params: &Params) -> Self {
         let (tables, hashes) = (params.tables as usize, params.hashes as usize);
         let mut orders = Vec::with_capacity(tables * hashes);
@@ -35,16 +36,16 @@ fn find_minima(orders: &[u64], len: usize, element: impl Fn(usize) -> u64, minim
     if len == 0 {
         return Err(Error::empty_set());
     }
-    let most = limits::MAX_SET.min(limits::MAX_SET_WORK / orders.len());
-    if len > most {
+    let max = limits::MAX_SET.min(limits::MAX_SET_WORK / orders.len());
+    if len > max {
         let hashes = orders.len();
-        return Err(Error::too_large(format!("set of {len} elements, the limit is {most} with {hashes} hashes")));
+        return Err(Error::too_large(format!("set of {len} elements exceeds the limit of {max} for {hashes} hashes")));
     }
     minima.fill(-1);
     for i in 0..len {
         let element = element(i);
-        for (least, &order) in minima.iter_mut().zip(orders) {
-            *least = (*least as u64).min(mix(order, element)) as i64;
+        for (min, &order) in minima.iter_mut().zip(orders) {
+            *min = (*min as u64).min(mix(order, element)) as i64;
         }
     }
     Ok(())
@@ -70,12 +71,12 @@ impl Lsh for MinHash {
         Buckets::Numbers(&self.minima)
     }
 
-    /// Sets with the same minima are alike to the filter.
+    /// Sets with the same minima count as one member: the filter cannot distinguish them.
     fn id(&self, _: &Vector, keys: &[u64]) -> u64 {
         keys.iter().fold(0, |id, &key| mix(id, key))
     }
 
-    /// Nothing is known of the least element of a similar set.
+    /// The minimum of a similar set that does not share it is unpredictable.
     fn alternatives(&self, _: &Wanted, _: &mut Vec<Alternative>) {}
 
     fn bytes(&self) -> usize {

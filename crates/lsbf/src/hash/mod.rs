@@ -1,7 +1,7 @@
 //! The locality-sensitive hash families.
 //!
-//! A family ([`Lsh`]) gives a vector `tables x hashes` buckets. Close vectors share buckets with the probability that
-//! [`collision`] gives. [`keys::Keys`] makes one key per table of them; [`Hasher`] is a family with its keys.
+//! A family ([`Lsh`]) maps a vector to `tables x hashes` buckets. [`collision`] has the probability that close vectors
+//! share a bucket. `Keys` combines the buckets of each table to a key, and [`Hasher`] is a family with its keys.
 
 pub mod bits;
 pub mod collision;
@@ -30,66 +30,72 @@ use std::ops::Range;
 /// The buckets of a vector.
 #[derive(Clone, Copy)]
 pub enum Buckets<'a> {
-    /// One word per table with one bit per hash, the first one highest.
+    /// One word per table with one bit per hash, the first one most significant.
     Bits(&'a [u64]),
     /// `tables x hashes` numbers, table by table.
     Numbers(&'a [i64]),
 }
 
-/// The hash functions of a family, expanded from a seed, with the memory that hashing a vector needs.
+/// The expanded hash functions of a family, and scratch memory for one vector.
 pub trait Lsh {
-    /// Hashes a vector, whose type and dimensions were checked, at least for the first table.
+    /// Hashes a vector whose type and dimensions have been checked, at least for the first table.
     fn start(&mut self, vector: &Vector) -> Result<()>;
 
-    /// Continues until the first `tables` tables have their buckets.
+    /// Continues until the buckets of the first `tables` tables are computed.
     #[inline]
     fn reach(&mut self, _tables: usize) -> Result<()> {
         Ok(())
     }
 
-    /// The buckets found so far.
+    /// The buckets of the last vector.
     fn buckets(&self) -> Buckets<'_>;
 
-    /// A hash of the content of the vector hashed last, given its keys.
+    /// A hash of the content of the last vector, given its keys.
     fn id(&self, vector: &Vector, keys: &[u64]) -> u64;
 
-    /// The unit of costs of a table's alternatives.
+    /// The factor that normalizes the costs of a table's alternatives.
     #[inline]
     fn unit(&self, _hashes: Range<usize>) -> f32 {
         1.0
     }
 
-    /// Lists the buckets that a near vector is likely to have instead of the own one.
+    /// Lists the buckets that a near vector is likely to have instead of this vector's own.
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>);
 
-    /// The bucket of an alternative to a bucket, where buckets are numbers.
+    /// The bucket of an alternative, if buckets are numbers.
     #[inline]
     fn other(&self, own: i64, _mark: i16) -> i64 {
         own
     }
 
-    /// Whether some alternatives are likelier than others.
+    /// Whether some alternatives are more likely than others.
     #[inline]
     fn is_ranked(&self) -> bool {
         true
     }
 
-    /// The bytes it holds.
+    /// Bytes of memory held.
     fn bytes(&self) -> usize;
 }
 
-/// Any of the families.
+/// The hash functions of any family.
 pub enum Functions {
+    /// Bit sampling.
     Bits(bits::BitSampling),
+    /// Sampled symbols.
     Symbols(symbols::SymbolSampling),
+    /// Projections cut into buckets.
     Projection(projection::Projection),
+    /// Sides of hyperplanes.
     Hyperplane(hyperplane::Hyperplanes),
+    /// Minima of sets.
     MinHash(minhash::MinHash),
+    /// Vertices of cross-polytopes.
     Polytope(polytope::Polytopes),
 }
 
 impl Functions {
-    /// Expands the functions of a filter for vectors of `dims` dimensions. The centre is empty if there is none.
+    /// Expands the hash functions of a filter for vectors of `dims` dimensions. The centre is empty if there is none.
     pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Functions> {
         Ok(match params.family {
             Family::Bits => Functions::Bits(bits::BitSampling::new(params, dims)),
@@ -106,7 +112,7 @@ impl Functions {
     }
 }
 
-/// Calls a method of whichever family it is.
+/// Dispatches a call to the family.
 macro_rules! family {
     ($functions:expr, $family:ident => $call:expr) => {
         match $functions {
@@ -167,21 +173,24 @@ impl Lsh for Functions {
 
 /// A family with the keys of its tables.
 pub struct Hasher<F = Functions> {
+    /// The hash functions.
     pub family: F,
+    /// The keys.
     pub keys: Keys,
 }
 
 impl<F: Lsh> Hasher<F> {
+    /// A family with the salts of a filter's keys.
     pub fn new(params: &Params, family: F) -> Self {
         Hasher { family, keys: Keys::new(params) }
     }
 
-    /// The bytes it holds.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.family.bytes() + self.keys.bytes()
     }
 
-    /// Makes the keys of all tables, for a vector that was started.
+    /// Computes the keys of all tables, after [`Lsh::start`].
     #[inline]
     pub fn finish(&mut self) -> Result<()> {
         self.family.reach(self.keys.tables())?;
@@ -189,33 +198,33 @@ impl<F: Lsh> Hasher<F> {
         Ok(())
     }
 
-    /// The key of one table, for a vector that was started. Tables are taken in order.
+    /// Computes the key of one table, after [`Lsh::start`]. Tables must be taken in order.
     #[inline]
     pub fn key(&mut self, table: usize) -> Result<u64> {
         self.family.reach(table + 1)?;
         Ok(self.keys.make_one(table, self.family.buckets()))
     }
 
-    /// A hash of the content of the vector hashed last.
+    /// A hash of the content of the last vector.
     pub fn id(&self, vector: &Vector) -> u64 {
         self.family.id(vector, self.keys.all())
     }
 
-    /// The buckets that a near vector is likely to have in a table; of each hash at most `ranks`, nearest first.
+    /// The buckets that a near vector is likely to have in a table: at most `ranks` per hash, nearest first.
     pub fn neighbours(&self, table: usize, ranks: usize) -> Neighbours<'_, F> {
         let first = table * self.keys.hashes();
         let unit = self.family.unit(first..first + self.keys.hashes());
         Neighbours { hasher: self, first, unit, ranks }
     }
 
-    /// The key of a table with one alternative taken, where keys are mixed hash by hash.
+    /// The key of a table with one alternative, for keys whose buckets are mixed one after the other.
     pub fn key_with(&self, table: usize, alternative: Alternative) -> u64 {
         let other = |own: i64| self.family.other(own, alternative.mark());
         self.keys.exchanged(table, alternative.hash(), self.family.buckets(), other)
     }
 }
 
-/// The alternatives to a table's own buckets.
+/// The alternatives to the buckets of a table.
 pub struct Neighbours<'a, F> {
     hasher: &'a Hasher<F>,
     /// The table's first hash.
@@ -243,14 +252,14 @@ impl<F: Lsh> Source for Neighbours<'_, F> {
     }
 }
 
-/// Rounds down. Without SSE4.1, `f64::floor` is a call; numbers beyond an i64 saturate.
+/// Rounds down, saturating. Without SSE4.1, `f64::floor` would be a function call.
 #[inline(always)]
 pub fn floor(x: f64) -> i64 {
     let whole = x as i64;
     whole.saturating_sub(i64::from(whole as f64 > x))
 }
 
-/// What projecting a vector costs, in multiplications.
+/// The cost of projecting a vector, in multiplications.
 pub fn projection_work(params: &Params, dims: u32) -> u64 {
     let (count, dims) = (params.projections(), u64::from(dims));
     match params.family {
@@ -260,7 +269,7 @@ pub fn projection_work(params: &Params, dims: u32) -> u64 {
     }
 }
 
-/// Random numbers that the functions of a filter are expanded to.
+/// The number of random numbers that the seed of a filter is expanded to.
 fn expanded(params: &Params, dims: u32) -> u64 {
     let count = params.projections();
     match params.family {
@@ -270,17 +279,17 @@ fn expanded(params: &Params, dims: u32) -> u64 {
     }
 }
 
-/// Bytes that expanded functions take, about.
+/// The approximate memory of the expanded functions, in bytes.
 pub fn expected_bytes(params: &Params, dims: u32) -> usize {
     (expanded(params, dims) as usize).saturating_mul(size_of::<f32>())
 }
 
-/// Checks that `dims` and the number of functions stay within the limits before anything is expanded.
+/// Checks that the expanded functions stay within the limits.
 pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
     let values = expanded(params, dims);
     if values > limits::MAX_EXPANDED {
         return Err(Error::too_large(format!(
-            "{dims} dimensions x {} tables x {} hashes need {values} random numbers, the limit is {}",
+            "{dims} dimensions x {} tables x {} hashes require {values} random numbers, which exceeds the limit of {}",
             params.tables,
             params.hashes,
             limits::MAX_EXPANDED

@@ -1,8 +1,9 @@
-//! Cross-polytope hashes: of D projections of a vector, the one that is largest in size, and its sign. Among the hashes of
-//! directions it separates near from far best (Andoni and others 2015); the projections come from fast transforms. The
-//! next larger ones are what a near vector is likely to have instead.
+//! Cross-polytope hashes: the nearest vertex of a randomly rotated cross-polytope, which is the largest in absolute
+//! value of D projections of a vector, with its sign. They are asymptotically optimal for the angular distance (Andoni
+//! and others 2015). The projections are computed by fast transforms. The next largest projections are the likely
+//! hashes of near vectors.
 //!
-//! Everything is done in single precision: vectors of doubles are rounded first.
+//! Everything is computed in single precision: other vectors are rounded first.
 
 use super::hadamard::{BLOCK, Hadamard};
 use super::linear::check_direction;
@@ -16,13 +17,13 @@ use crate::vector::Vector;
 use crate::vector::dense::{Dense, not_finite};
 use std::ops::Range;
 
-/// A corner is a projection's size, with its number and sign in the lowest bits: one comparison orders sizes, and no two
-/// are equal.
+/// A vertex ("corner") is the absolute value of a projection as bits, with the projection's number and sign in the
+/// least significant eight bits: integer comparison orders vertices by size, and no two are equal.
 const NAME: u32 = 0xff;
-/// The size of infinity.
+/// The bits of infinity.
 const INFINITE: u32 = 0x7f80_0000;
 
-/// Random rotations, and what became of the vector hashed last.
+/// Random rotations, and the hashes of the last vector.
 pub struct Polytopes {
     rotations: Hadamard,
     /// Projections of the centre; empty if there is none.
@@ -33,21 +34,21 @@ pub struct Polytopes {
     hashes: usize,
     path: Path,
     dense: Dense,
-    /// First transforms, projections, and projections with their names.
+    /// First transforms, projections, and vertices.
     first: Vec<f32>,
     rotated: Vec<f32>,
     corners: Vec<u32>,
-    /// The largest corner of each hash, and its name.
+    /// The nearest vertex of each hash, and its number and sign.
     tops: Vec<u32>,
     names: Vec<i64>,
-    /// The number of projections made so far.
+    /// The number of projections computed so far.
     reached: usize,
-    /// The factor that gives the vector length 1, where that matters.
+    /// The factor that normalizes the vector to length 1 (cosine).
     scale: f32,
 }
 
 impl Polytopes {
-    /// An empty centre stands for none.
+    /// Draws the rotations of a filter. An empty centre stands for none.
     pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Self> {
         super::check_expansion(params, dims)?;
         let (count, polytope) = (params.projections() as usize, params.polytope() as usize);
@@ -80,7 +81,7 @@ impl Polytopes {
         }
         if centre.len() != dims as usize {
             let given = centre.len();
-            return Err(Error::new(Code::Parameter, format!("centre has {given} dimensions, not {dims}")));
+            return Err(Error::new(Code::Parameter, format!("centre must have {dims} dimensions, not {given}")));
         }
         let mut projected = vec![0.0; self.count];
         let mut first = Vec::new();
@@ -92,7 +93,7 @@ impl Polytopes {
         Ok(())
     }
 
-    /// Makes further projections, in whole passes, until there are `wanted`.
+    /// Computes further projections, in whole passes, until there are `wanted`.
     fn rotate(&mut self, wanted: usize) {
         let (from, to) = (self.reached / BLOCK, wanted.div_ceil(BLOCK));
         for pass in from..to {
@@ -102,7 +103,7 @@ impl Polytopes {
         self.reached = self.count.min(to * BLOCK);
     }
 
-    /// Subtracts the centre from projections, and names the corners of the hashes that they complete.
+    /// Subtracts the centre from new projections, and finds the hashes that they complete.
     fn finish_from(&mut self, from: usize) -> Result<()> {
         let to = self.reached;
         if !self.centre.is_empty() {
@@ -124,7 +125,7 @@ impl Polytopes {
 }
 
 impl Lsh for Polytopes {
-    /// Makes the first projections, which show whether the vector can be hashed.
+    /// Computes the first projections, and checks that the vector can be hashed.
     fn start(&mut self, vector: &Vector) -> Result<()> {
         self.reached = 0;
         let x = self.dense.rounded(vector)?;
@@ -142,7 +143,7 @@ impl Lsh for Polytopes {
                 check_direction(&Vector::F32(self.dense.rounded(vector)?), y)?;
             }
             if !self.centre.is_empty() && !self.scale.is_finite() {
-                return Err(Error::data("vector is too small to be brought to length 1"));
+                return Err(Error::data("vector is too small to be normalized"));
             }
         }
         self.finish_from(0)
@@ -163,27 +164,27 @@ impl Lsh for Polytopes {
         Buckets::Numbers(&self.names)
     }
 
-    /// A few projections identify a vector as well as all do.
+    /// A few projections are enough to identify a vector.
     fn id(&self, _: &Vector, _: &[u64]) -> u64 {
         self.rotated.iter().take(64).fold(0, |id, y| mix(id, u64::from(y.to_bits())))
     }
 
-    /// Costs are multiples of the largest projection of a table.
+    /// Costs are relative to the largest projection of the table.
     fn unit(&self, hashes: Range<usize>) -> f32 {
         let largest = size(self.tops[hashes].iter().copied().max().unwrap_or(0));
         if largest > f32::MIN_POSITIVE * 16.0 { 1.0 / largest } else { 0.0 }
     }
 
-    /// The corners of a hash that are little smaller than the largest one; the difference is their cost.
+    /// The vertices that are almost as near as the nearest one; the cost is the difference of projections.
     #[inline]
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {
         let corners = &self.corners[wanted.at * self.dims..][..self.dims];
         let top = self.tops[wanted.at];
-        // Roughly first: a little below the smallest size that is cheap enough.
+        // A rough lower bound for the projections that are cheap enough; the exact test follows below.
         let gap = wanted.bound / wanted.unit * 1.001;
-        let least = (size(top) - gap).max(0.0).to_bits() & !NAME;
+        let min = (size(top) - gap).max(0.0).to_bits() & !NAME;
         let start = out.len();
-        let mut large = at_least(self.path, corners, least);
+        let mut large = at_least(self.path, corners, min);
         while large != 0 {
             let corner = corners[large.trailing_zeros() as usize];
             large &= large - 1;
@@ -210,7 +211,7 @@ impl Lsh for Polytopes {
     }
 }
 
-/// The length of a vector, summed in one fixed order: eight running sums of squares, in doubles.
+/// The l2 norm of a vector, with a fixed order of summation: eight running sums of squares, in double precision.
 fn length(x: &[f32]) -> f64 {
     let mut sums = [0.0f64; 8];
     let (whole, rest) = x.as_chunks::<8>();
@@ -221,13 +222,13 @@ fn length(x: &[f32]) -> f64 {
     sums.iter().sum::<f64>().sqrt()
 }
 
-/// The size of a projection, to some 15 bits.
+/// The absolute value of a projection, with a precision of 15 bits.
 #[inline(always)]
 fn size(corner: u32) -> f32 {
     f32::from_bits(corner & !NAME)
 }
 
-/// One corner by its projection and number.
+/// The vertex of a projection.
 #[inline(always)]
 fn named(y: f32, number: u32) -> u32 {
     let bits = y.to_bits();
@@ -237,7 +238,7 @@ fn named(y: f32, number: u32) -> u32 {
 #[inline(always)]
 fn name_plain(y: &[f32], corners: &mut [u32], dims: usize, tops: &mut [u32]) {
     for ((y, corners), top) in y.chunks_exact(dims).zip(corners.chunks_exact_mut(dims)).zip(tops) {
-        // Eight at a time, where there are so many: that is what registers hold.
+        // Eight at a time, for vector registers.
         let (blocks, few) = (y.as_chunks::<8>(), corners.as_chunks_mut::<8>());
         let mut largest = [0u32; 8];
         for (block, (y, corners)) in blocks.0.iter().zip(few.0).enumerate() {
@@ -254,24 +255,24 @@ fn name_plain(y: &[f32], corners: &mut [u32], dims: usize, tops: &mut [u32]) {
     }
 }
 
-/// Names the corners of all hashes, and finds the largest of each.
+/// Finds the vertices of all hashes, and the nearest one of each hash.
 fn name(path: Path, y: &[f32], corners: &mut [u32], dims: usize, tops: &mut [u32]) {
     match path {
-        // SAFETY: a path is only handed out where the processor has it, and every AVX-512 processor has AVX2.
+        // SAFETY: the processor supports every available path, and every AVX-512 processor has AVX2.
         #[cfg(target_arch = "x86_64")]
         Path::Avx2 | Path::Avx512 => unsafe { wide::name(y, corners, dims, tops) },
         _ => name_plain(y, corners, dims, tops),
     }
 }
 
-/// Which of up to 128 corners are at least so large.
+/// A bit mask of the vertices, up to 128, that are at least `min`.
 #[inline]
-fn at_least(path: Path, corners: &[u32], least: u32) -> u128 {
+fn at_least(path: Path, corners: &[u32], min: u32) -> u128 {
     match path {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Path::Avx2 | Path::Avx512 if corners.len() >= 8 => unsafe { wide::at_least(corners, least) },
-        _ => corners.iter().rev().fold(0, |large, &corner| large << 1 | u128::from(corner >= least)),
+        Path::Avx2 | Path::Avx512 if corners.len() >= 8 => unsafe { wide::at_least(corners, min) },
+        _ => corners.iter().rev().fold(0, |large, &corner| large << 1 | u128::from(corner >= min)),
     }
 }
 
@@ -283,7 +284,7 @@ mod wide {
     #[target_feature(enable = "avx2")]
     pub unsafe fn name(y: &[f32], corners: &mut [u32], dims: usize, tops: &mut [u32]) {
         match dims {
-            // With a length known when compiled, a hash is a few registers.
+            // With a constant length, a hash fits into a few registers.
             8 => super::name_plain(y, corners, 8, tops),
             16 => super::name_plain(y, corners, 16, tops),
             32 => super::name_plain(y, corners, 32, tops),
@@ -293,12 +294,12 @@ mod wide {
 
     /// SAFETY: the processor must have AVX2; there must be a multiple of eight corners.
     #[target_feature(enable = "avx2")]
-    pub unsafe fn at_least(corners: &[u32], least: u32) -> u128 {
+    pub unsafe fn at_least(corners: &[u32], min: u32) -> u128 {
         let mut large = 0;
-        // Corners are below 2^31, so that they can be compared as signed numbers.
-        let bound = _mm256_set1_epi32(least as i32 - 1);
+        // Vertices are below 2^31, so that they can be compared as signed integers.
+        let bound = _mm256_set1_epi32(min as i32 - 1);
         for (i, corners) in corners.as_chunks::<8>().0.iter().enumerate() {
-            // SAFETY: eight corners are as long as a register.
+            // SAFETY: eight vertices have the size of a register.
             let corners = unsafe { _mm256_loadu_si256(corners.as_ptr().cast()) };
             let larger = _mm256_castsi256_ps(_mm256_cmpgt_epi32(corners, bound));
             large |= u128::from(_mm256_movemask_ps(larger) as u8) << (8 * i);
@@ -313,7 +314,7 @@ mod tests {
     use crate::hash::rng::Stream;
 
     #[test]
-    fn every_path_names_the_same_corners() {
+    fn every_path_finds_the_same_vertices() {
         let mut s = Stream::new(8, 0);
         for dims in [2usize, 4, 8, 16, 32, 64, 128] {
             let y: Vec<f32> = (0..3 * dims).map(|_| s.gaussian() as f32).collect();
@@ -327,9 +328,9 @@ mod tests {
                 for (hash, &top) in tops.iter().enumerate() {
                     let corners = &corners[hash * dims..][..dims];
                     assert_eq!(Some(&top), corners.iter().max());
-                    let least = corners[dims / 2];
-                    let large = at_least(path, corners, least);
-                    assert!((0..dims).all(|i| (large >> i & 1 == 1) == (corners[i] >= least)), "{path:?} {dims}");
+                    let min = corners[dims / 2];
+                    let large = at_least(path, corners, min);
+                    assert!((0..dims).all(|i| (large >> i & 1 == 1) == (corners[i] >= min)), "{path:?} {dims}");
                 }
             }
         }

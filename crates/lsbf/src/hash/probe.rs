@@ -1,30 +1,30 @@
-//! The keys of a table that a near vector is likely to have, most likely first.
+//! Multi-probe LSH (Lv and others 2007): enumerates the keys of a table that a near vector is likely to have, most
+//! likely first.
 //!
-//! Every hash of a table has alternatives to its own bucket, each at a cost: how unlikely it is. A key takes the own bucket
-//! or one alternative of every hash. The cheapest alternatives of a table, whatever hash they belong to, are put in order;
-//! which sets of them to try, and in which order, is then the same for all queries (Lv and others 2007): sets are tried in
-//! the order of their cost, where the j-th cheapest alternative counts j (j + 48). Near vectors are found with the fewest
-//! keys so, by experiment: the logarithm of an alternative's chance grows only a little faster than its place. Sets that
-//! take two alternatives of one hash are passed over. A set is another one with one alternative more, so that a key costs
-//! one xor.
+//! Every hash of a query has alternatives to its own bucket, each with a cost: the less likely, the higher. A key has,
+//! for every hash, the own bucket or one alternative. The cheapest alternatives of all hashes of a table are sorted by
+//! cost. The order in which sets of them are tried is then the same for all queries: by total cost, where the j-th
+//! cheapest alternative costs j (j + 48). This formula was found by experiment to need the fewest keys. Sets with two
+//! alternatives of the same hash are skipped. Every set is an earlier one with one more alternative, so that a key
+//! takes a single XOR.
 //!
-//! The LSBF paper's active overflow is a walk that changes one hash only.
+//! The active overflow of the LSBF paper corresponds to the sets with one alternative.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
-/// An alternative to the own bucket of a hash: how unlikely it is, in any unit, a few at most; its hash; and which one it is,
-/// as its source knows it. All in one word, so that the order of words is that of costs.
+/// An alternative to the own bucket of a hash: its cost, its hash, and its mark, which identifies it to its source. All
+/// three are in one word, so that the order of words is that of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Alternative(u64);
 
 impl Alternative {
-    /// The cost must not be negative, the hash be below 64.
+    /// The cost must not be negative, and the hash must be below 64.
     #[inline]
     pub fn new(cost: f32, hash: usize, mark: i16) -> Alternative {
-        // Marks become positive, so that they do not reach into what is before them.
+        // Marks are made nonnegative, so that they sort correctly.
         Alternative(u64::from(cost.to_bits()) << 32 | (hash as u64) << 16 | u64::from(mark as u16 ^ 0x8000))
     }
 
@@ -39,28 +39,29 @@ impl Alternative {
     }
 }
 
-/// Where the alternatives of a walk come from.
+/// A source of alternatives.
 pub trait Source {
-    /// Adds the cheapest alternatives of a hash that cost less than `bound`, at most [`RANKS`] for walks, in any order.
+    /// Lists the cheapest alternatives of a hash that cost less than `bound`, in any order.
     fn alternatives(&self, hash: usize, bound: f32, out: &mut Vec<Alternative>);
 
-    /// What is xored into a key to take an alternative.
+    /// The word to XOR into a key to take an alternative.
     fn word(&self, alternative: Alternative) -> u64;
 
-    /// Whether some alternatives are likelier than others.
+    /// Whether some alternatives are more likely than others.
     fn is_ranked(&self) -> bool;
 }
 
-/// Which alternatives a family is to list.
+/// Which alternatives a family should list.
 pub struct Wanted {
-    /// The hash: its number among those of its table, and among all.
+    /// The number of the hash within its table.
     pub hash: usize,
+    /// The number of the hash among those of all tables.
     pub at: usize,
-    /// The most alternatives to list, nearest first.
+    /// The maximum number of alternatives to list, nearest first.
     pub ranks: usize,
-    /// The unit of costs, where it depends on the vector.
+    /// The factor that normalizes costs.
     pub unit: f32,
-    /// Costs below this.
+    /// Only alternatives with costs below this are listed.
     pub bound: f32,
 }
 
@@ -74,44 +75,45 @@ impl Wanted {
     }
 }
 
-/// Alternatives of one hash that a walk takes. More would hardly ever find more, and only get into each other's way.
+/// The maximum number of alternatives per hash. More would rarely find more members, and cause more conflicting sets.
 pub const RANKS: usize = 6;
-/// Alternatives of a table that are taken, and sets of them that are tried.
+/// The maximum number of alternatives per table.
 const SINGLES: usize = 64;
+/// The maximum number of sets of alternatives that are tried.
 const SETS: usize = 1 << 15;
-/// What 16 bits can name.
+/// The number of sets that a 16-bit index can address.
 const NAMED: usize = 1 << 16;
-/// Sets looked at, and so keys given at once, at most.
+/// The maximum number of sets, and thus of keys, that are enumerated at once.
 pub const AT_ONCE: usize = 64;
 
-/// A set: another one, and one alternative more, dearer than all of the other.
+/// A set of alternatives: another set, and one more alternative, which costs more than all of the other set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Set {
     rest: u16,
     single: u8,
 }
 
-/// Sets in the order in which they are tried; the first is empty.
+/// The sets in the order in which they are tried; the first one is empty.
 pub struct Order {
     sets: Vec<Set>,
-    /// The dearest alternative that occurs up to each set.
+    /// The most expensive alternative that occurs up to each set.
     dearest: Vec<u8>,
 }
 
 impl Order {
-    /// The order for a source: where the j-th alternative, from 0, costs (j + 1)(j + 49), or where nothing tells, and every
-    /// hash has one alternative.
+    /// The order for a source. If alternatives are ranked, the j-th one, counted from 0, costs (j + 1)(j + 49);
+    /// otherwise every hash has one alternative, and all cost the same.
     fn of(source: &impl Source, hashes: usize) -> &'static Order {
-        static TOLD: OnceLock<Order> = OnceLock::new();
-        static UNTOLD: [OnceLock<Order>; SINGLES + 1] = [const { OnceLock::new() }; SINGLES + 1];
+        static RANKED: OnceLock<Order> = OnceLock::new();
+        static UNRANKED: [OnceLock<Order>; SINGLES + 1] = [const { OnceLock::new() }; SINGLES + 1];
         match source.is_ranked() {
-            true => TOLD.get_or_init(|| Order::new(SINGLES, |j| (j + 1) * (j + 49))),
-            false => UNTOLD[hashes.min(SINGLES)].get_or_init(|| Order::new(hashes.min(SINGLES), |_| 1)),
+            true => RANKED.get_or_init(|| Order::new(SINGLES, |j| (j + 1) * (j + 49))),
+            false => UNRANKED[hashes.min(SINGLES)].get_or_init(|| Order::new(hashes.min(SINGLES), |_| 1)),
         }
     }
 
     fn new(singles: usize, cost: impl Fn(u32) -> u32) -> Order {
-        // Next ones by cost, then by size, then by what they contain.
+        // Candidates, ordered by cost, then by size, then by content.
         let mut waiting = BinaryHeap::from([Reverse((cost(0), 1u32, 0u16, 0u32))]);
         let (mut sets, mut costs) = (vec![Set { rest: 0, single: 0 }], vec![0]);
         while let Some(Reverse((total, size, rest, single))) = waiting.pop()
@@ -125,40 +127,42 @@ impl Order {
                 waiting.push(Reverse((total + cost(single + 1), size + 1, this, single + 1)));
             }
         }
-        let mut most = 0;
+        let mut max = 0;
         let dearest = sets.iter().map(|set| {
-            most = set.single.max(most);
-            most
+            max = set.single.max(max);
+            max
         });
         Order { dearest: dearest.collect(), sets }
     }
 }
 
-/// A walk over the keys of a table. Its memory serves all walks of an engine.
+/// Enumerates the keys of a table. Its memory is reused for all tables and queries of an engine.
 pub struct Walk {
     alternatives: Vec<Alternative>,
-    /// What each of the cheapest alternatives does to a key, and a bit for its hash; those that are missing have all bits.
+    /// For each of the cheapest alternatives, its XOR word and the bit of its hash; all bits if there is no such
+    /// alternative.
     singles: [(u64, u64); SINGLES],
     count: usize,
-    /// The same of every set so far; a set that is passed over has all bits. There is room for as many as a number of 16
-    /// bits can name, so that no name need be checked; only what is used is ever touched.
+    /// The same for every set so far; a skipped set has all bits. There is space for all sets that a 16-bit index can
+    /// address, so that no bounds check is needed.
     sets: Vec<(u64, u64)>,
-    /// The sets looked at last, by what they do to a key.
+    /// The XOR words of the sets that were enumerated last.
     words: [u64; AT_ONCE],
     tried: usize,
-    /// Alternatives that were asked for.
+    /// The number of alternatives that were requested.
     wanted: usize,
-    /// Below which cost alternatives are looked for at first, as sixteenths of a doubling: what served the walk before.
+    /// The first bound for the costs of alternatives, as 16 times its binary logarithm: the one that the previous table
+    /// needed.
     guess: i32,
 }
 
 thread_local! {
-    /// The sets of a walk that has ended: one megabyte, for all engines together.
+    /// The memory for sets, one megabyte, which all engines share.
     static SPARE: Cell<Vec<(u64, u64)>> = const { Cell::new(Vec::new()) };
 }
 
-/// The hash of an alternative that is missing: all of them. One bit is set in all sets, so that none takes such a one; the
-/// 64th hash of a table, which has that bit, keeps its own bucket.
+/// The hashes of a missing alternative: all. `ALWAYS` is set in every set, so that missing alternatives always
+/// conflict. The 64th hash of a table, which has this bit, therefore has no alternatives.
 const MISSING: u64 = u64::MAX;
 const ALWAYS: u64 = 1 << 63;
 
@@ -181,10 +185,10 @@ const LOWEST_GUESS: i32 = -400;
 const HIGHEST_GUESS: i32 = 200;
 
 impl Walk {
-    /// Starts a walk to about so many keys of a table of so many hashes.
+    /// Starts the enumeration of about `probes` keys of a table of `hashes` hashes.
     pub fn start(&mut self, hashes: usize, probes: usize, source: &impl Source) {
         let order = Order::of(source, hashes);
-        // Some sets will be passed over.
+        // Some sets will be skipped.
         let reached = (5 * probes + 32).min(order.sets.len() - 1);
         self.list(hashes, (usize::from(order.dearest[reached]) + 1).min(5 * hashes), true, source);
         if self.sets.is_empty() {
@@ -195,19 +199,20 @@ impl Walk {
         self.tried = 1;
     }
 
-    /// Lends what the walk no longer needs to the next one, of this engine or another.
+    /// Releases the memory for sets to the next query, of this engine or another.
     pub fn finish(&mut self) {
         if !self.sets.is_empty() {
             SPARE.set(std::mem::take(&mut self.sets));
         }
     }
 
-    /// Bytes held.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.sets.capacity() * size_of::<(u64, u64)>() + self.alternatives.capacity() * size_of::<Alternative>()
     }
 
-    /// Lists the cheapest alternatives; those below a bound at first, where that will do.
+    /// Lists the `wanted` cheapest alternatives. If `bounded`, only those below a bound are listed, which is raised
+    /// until they are enough.
     fn list(&mut self, hashes: usize, wanted: usize, bounded: bool, source: &impl Source) {
         let mut guess = if bounded { self.guess } else { HIGHEST_GUESS };
         loop {
@@ -232,9 +237,9 @@ impl Walk {
         }
     }
 
-    /// Some more keys, by what is xored into the own one, at most so many; none where there are no more.
+    /// The XOR words of at most `max` further keys; none if there are no more.
     #[inline]
-    pub fn next(&mut self, hashes: usize, most: usize, source: &impl Source) -> &[u64] {
+    pub fn next(&mut self, hashes: usize, max: usize, source: &impl Source) -> &[u64] {
         let order = Order::of(source, hashes);
         let mut count = 0;
         while count == 0 && self.tried < order.sets.len() {
@@ -249,37 +254,37 @@ impl Walk {
             let Walk { sets, singles, words, .. } = self;
             let sets = &mut sets[..NAMED];
             for (i, set) in order.sets[from..to].iter().enumerate() {
-                // SAFETY: what is named by 16 bits is among the sets; a set's alternative is below SINGLES (`Order::new`);
+                // SAFETY: every 16-bit index is within the sets; a set's alternative is below SINGLES (`Order::new`);
                 // there are at most AT_ONCE sets in a block, and no more words than sets.
                 let (sets, singles, words) = unsafe {
                     (sets.as_mut_ptr(), singles.get_unchecked(usize::from(set.single)), words.get_unchecked_mut(count))
                 };
                 // SAFETY: as above; `from + i` is below the number of sets of an order, so below NAMED.
                 let (rest, own) = unsafe { (*sets.add(usize::from(set.rest)), &mut *sets.add(from + i)) };
-                // Sets of which an alternative is missing take all hashes, and so do all made from them.
+                // A set with a missing or conflicting alternative has all hashes, and so do all sets that extend it.
                 let free = rest.1 & singles.1 == 0;
                 *words = rest.0 ^ singles.0;
                 *own = (*words, if free { rest.1 | singles.1 } else { MISSING });
                 count += usize::from(free);
             }
             self.tried = to;
-            if count > most {
-                // The sets behind the last one that is wanted are looked at again if more are asked for.
+            if count > max {
+                // The next call starts again after the last set that is returned.
                 let mut free = (from..to).filter(|&at| self.sets[at].1 != MISSING);
-                self.tried = free.nth(most).unwrap_or(to);
-                count = most;
+                self.tried = free.nth(max).unwrap_or(to);
+                count = max;
             }
         }
         &self.words[..count]
     }
 
-    /// Whether no set from here on can be made of the alternatives there are.
+    /// Whether all further sets have a missing alternative.
     fn beyond(&self, order: &Order, from: usize) -> bool {
         let there = |set: &Set| usize::from(set.single) < self.count;
         !order.sets[from..].iter().any(there)
     }
 
-    /// All alternatives, cheapest first.
+    /// All alternatives of a table, cheapest first.
     pub fn singles(&mut self, hashes: usize, source: &impl Source) -> &[Alternative] {
         self.alternatives.clear();
         (0..hashes).for_each(|hash| source.alternatives(hash, f32::INFINITY, &mut self.alternatives));
@@ -293,7 +298,7 @@ mod tests {
     use super::*;
     use crate::hash::rng::Stream;
 
-    /// Costs of the alternatives of some hashes. Every hash has a byte of the word, which tells what was taken.
+    /// The costs of the alternatives of some hashes. Every hash has a byte of the word, which shows its alternative.
     struct Lists(Vec<Vec<f32>>, bool);
 
     impl Source for Lists {
@@ -334,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_comes_once() {
+    fn every_key_is_enumerated_once() {
         let mut s = Stream::new(3, 0);
         for (hashes, ranks) in [(1, 1), (1, 5), (2, 3), (3, 4), (8, 1)] {
             let words = walk(&mut Walk::default(), &random(hashes, ranks, &mut s), 5000, 10);
@@ -348,14 +353,14 @@ mod tests {
 
     #[test]
     fn likely_keys_come_first() {
-        // Hash 1 is all but sure, hash 0 undecided between two buckets, hash 2 in between.
+        // Hash 0 has a likely alternative, hash 1 an unlikely one, hash 2 one in between.
         let lists = Lists(vec![vec![0.01, 0.9], vec![0.8], vec![0.1]], true);
         let words = walk(&mut Walk::default(), &lists, 3, 3);
         assert_eq!(words, [1, 1 << 16, 1 << 16 | 1]);
     }
 
     #[test]
-    fn where_nothing_tells_single_changes_come_first() {
+    fn unranked_alternatives_are_combined_in_order_of_number() {
         let lists = Lists(vec![vec![1.0]; 6], false);
         let words = walk(&mut Walk::default(), &lists, 63, 7);
         let changes: Vec<u32> = words.iter().map(|word| word.count_ones()).collect();
@@ -364,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_walk_starts_like_a_shorter_one_whatever_was_walked_before() {
+    fn the_order_of_keys_depends_neither_on_their_number_nor_on_previous_tables() {
         let mut s = Stream::new(5, 0);
         let (one, other) = (random(7, 5, &mut s), random(3, 2, &mut s));
         let all = walk(&mut Walk::default(), &one, 2000, 16);
@@ -377,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_without_alternatives_are_passed_over() {
+    fn hashes_without_alternatives_are_skipped() {
         let found = |lists: Vec<Vec<f32>>| walk(&mut Walk::default(), &Lists(lists, true), 9, 9);
         assert_eq!(found(vec![vec![], vec![0.5], vec![]]), [1 << 8]);
         assert!(found(vec![vec![]]).is_empty());

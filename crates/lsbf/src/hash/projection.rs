@@ -1,4 +1,4 @@
-//! Random projections cut into buckets of a width: Gaussian for l2, Cauchy for l1.
+//! Random projections divided into buckets of equal width (Datar and others 2004): Gaussian for l2, Cauchy for l1.
 
 use super::linear::Linear;
 use super::path::Path;
@@ -11,11 +11,12 @@ use crate::vector::Vector;
 
 const LAST_BUCKET: f64 = (1u64 << 62) as f64;
 
-/// The projections with their offsets.
+/// The projections of a filter with their offsets, and the buckets of the last vector.
 pub struct Projection {
     linear: Linear,
-    /// Offsets in units of the width: within a bucket, or for the ILBF anywhere among its Blooms, so that the projections
-    /// of data with a small spread do not all share the same ones. The paper's aligned blocks go without.
+    /// Random offsets in units of the width: within one bucket, or for an ILBF over all of its small Bloom filters, so
+    /// that data with a small spread does not fill the same few. The paper's aligned blocks use offsets within one
+    /// bucket.
     offsets: Vec<f64>,
     width: f64,
     /// The bucket of each projection.
@@ -23,6 +24,7 @@ pub struct Projection {
 }
 
 impl Projection {
+    /// Expands the projections of a filter.
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
         let (linear, mut offsets) = Linear::new(params, dims)?;
         let spread = if params.aligned { 1.0 } else { f64::from(params.blooms.max(1)) };
@@ -37,9 +39,9 @@ impl Projection {
         &self.buckets
     }
 
-    /// Where each projection lies in its bucket, from 0 to 1.
+    /// The position of each projection within its bucket, from 0 to 1.
     #[inline]
-    pub fn insides(&self) -> &[f64] {
+    pub fn fractions(&self) -> &[f64] {
         &self.linear.projections
     }
 }
@@ -68,7 +70,7 @@ impl Lsh for Projection {
         id(self.linear.is_fast(), keys, &self.linear.projections)
     }
 
-    /// The buckets next to the own one; the distance to their border is their cost.
+    /// Neighbouring buckets; the cost is the distance to their boundary.
     #[inline]
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {
         for rank in 1..=wanted.ranks {
@@ -91,7 +93,7 @@ impl Lsh for Projection {
     }
 }
 
-/// A hash of the content: equal vectors have bit-identical projections, different ones practically never.
+/// A hash of a vector's content, from its projections: different vectors practically never have the same ones.
 pub fn id(is_fast: bool, keys: &[u64], projections: &[f64]) -> u64 {
     if is_fast {
         // Little-endian, as the filter is stored.
@@ -104,11 +106,11 @@ pub fn id(is_fast: bool, keys: &[u64], projections: &[f64]) -> u64 {
     projections.iter().fold(id, |id, y| mix(id, y.to_bits()))
 }
 
-/// The bucket that is `rank`-nearest to a place inside a bucket: the number of buckets in between, and how far its border
-/// is.
+/// The `rank`-th nearest other bucket, for a projection at position `fraction` of its bucket: its number relative to
+/// the own one, and the distance to its boundary.
 #[inline]
-pub fn neighbour(inside: f64, rank: usize) -> (i64, f64) {
-    let (nearest, side) = if inside < 0.5 { (inside, -1) } else { (1.0 - inside, 1) };
+pub fn neighbour(fraction: f64, rank: usize) -> (i64, f64) {
+    let (nearest, side) = if fraction < 0.5 { (fraction, -1) } else { (1.0 - fraction, 1) };
     let step = rank.div_ceil(2) as i64;
     match rank % 2 {
         1 => (side * step, (step - 1) as f64 + nearest),
@@ -116,11 +118,11 @@ pub fn neighbour(inside: f64, rank: usize) -> (i64, f64) {
     }
 }
 
-/// Cuts projections into buckets: their numbers, and the places inside.
+/// Replaces projections by their positions within their buckets, and writes the buckets to `values`.
 #[inline(always)]
 fn cut(y: &mut [f64], offsets: &[f64], width: f64, values: &mut [i64], floor: impl Fn(f64) -> f64) {
     for ((y, offset), value) in y.iter_mut().zip(offsets).zip(values) {
-        // Vectors beyond 2^62 widths share the last bucket.
+        // Projections beyond 2^62 widths share the last bucket.
         let scaled = (*y / width + offset).clamp(-LAST_BUCKET, LAST_BUCKET);
         let whole = floor(scaled);
         *value = whole as i64;
@@ -128,7 +130,7 @@ fn cut(y: &mut [f64], offsets: &[f64], width: f64, values: &mut [i64], floor: im
     }
 }
 
-/// The same with instructions that round down; without them, that is a call.
+/// [`cut`] with AVX2, which has an instruction to round down.
 ///
 /// SAFETY: the processor must have AVX2.
 #[cfg(target_arch = "x86_64")]
@@ -145,11 +147,11 @@ mod tests {
 
     fn hashed(functions: &mut Projection, vector: &Vector) -> (Vec<i64>, Vec<u64>) {
         functions.start(vector).unwrap();
-        (functions.buckets.clone(), functions.insides().iter().map(|y| y.to_bits()).collect())
+        (functions.buckets.clone(), functions.fractions().iter().map(|y| y.to_bits()).collect())
     }
 
     #[test]
-    fn every_path_cuts_alike() {
+    fn every_path_gives_the_same_buckets() {
         let y: Vec<f64> = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1e-300, -1e-300, 4.999, 1e15, -1e17, 1e30, -1e300].into();
         let offsets: Vec<f64> = (0..y.len()).map(|i| i as f64 / 13.0).collect();
         for width in [1.0, 0.3, 1e-5, 7e8] {
@@ -158,12 +160,12 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 let (mut fast, mut found) = (y.clone(), vec![0; y.len()]);
-                // SAFETY: the processor was asked.
+                // SAFETY: the processor has AVX2.
                 unsafe { cut_avx2(&mut fast, &offsets, width, &mut found) };
                 assert_eq!(found, values);
                 assert_eq!(fast, plain);
             }
-            assert!(plain.iter().all(|inside| (0.0..1.0).contains(inside)), "{plain:?}");
+            assert!(plain.iter().all(|fraction| (0.0..1.0).contains(fraction)), "{plain:?}");
         }
     }
 
@@ -171,7 +173,7 @@ mod tests {
     fn equal_vectors_of_every_type_have_the_same_buckets() {
         for dims in [3usize, 16, 100] {
             let params = Params::example(Kind::Lsbf, Metric::L2, Family::Gaussian);
-            // One memory for all, as in a statement: no vector may leave traces in the next.
+            // The scratch memory is shared: no vector may affect the next one.
             let mut functions = Projection::new(&params, dims as u32).unwrap();
             for step in [1, 2, 7, 50] {
                 let bits = |i: usize| if i.is_multiple_of(step) { 0x3c00 + 37 * i as u16 } else { 0 };

@@ -1,8 +1,8 @@
 //! Random numbers from a seed, the same on every machine and in every version.
 //!
-//! ChaCha with 8 rounds is a fixed algorithm. Its key is the filter's seed (8 bytes, little endian) followed by the
-//! text `pg_lsbf1` and zeros; every table of a filter reads a stream of its own. Nothing here calls the platform's
-//! mathematics: `sqrt` and division are exact in IEEE 754, the logarithm is libm's portable one.
+//! The generator is ChaCha with 8 rounds. Its key is the filter's seed (8 bytes, little endian) followed by the text
+//! `pg_lsbf1` and zeros; every table of a filter has its own stream. The platform's mathematical functions are not
+//! used: `sqrt` and division are exactly rounded in IEEE 754, and the logarithm is libm's portable one.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -24,11 +24,12 @@ impl Stream {
         Stream { rng, spare: None }
     }
 
+    /// 64 random bits.
     pub fn word(&mut self) -> u64 {
         self.rng.next_u64()
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Uniform in [0, 1), with 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.word() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
@@ -38,7 +39,7 @@ impl Stream {
         crate::mix::reduce(self.word(), n)
     }
 
-    /// Standard normal, by Marsaglia's polar method; each accepted pair is used up before the next is drawn.
+    /// Standard normal, by Marsaglia's polar method, which generates numbers in pairs.
     pub fn gaussian(&mut self) -> f64 {
         if let Some(value) = self.spare.take() {
             return value;
@@ -93,7 +94,7 @@ mod tests {
             m4 += x * x * x * x;
         }
         let n = f64::from(n);
-        // Four standard errors: variances of x, x^2 and x^4 are 1, 2 and 96.
+        // Four standard errors: the variances of x, x^2 and x^4 are 1, 2 and 96.
         assert!((m1 / n).abs() < 4.0 * (1.0 / n).sqrt());
         assert!((m2 / n - 1.0).abs() < 4.0 * (2.0 / n).sqrt());
         assert!((m4 / n - 3.0).abs() < 4.0 * (96.0 / n).sqrt());

@@ -1,4 +1,4 @@
-//! Documents as sets: every run of n characters or words, hashed.
+//! Shingles: a document as the set of its hashed runs of n characters or words.
 
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -7,40 +7,47 @@ use crate::memory;
 use std::collections::VecDeque;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a shingle is made of.
+/// The unit of shingles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
+    /// Runs of characters.
     Characters,
+    /// Runs of words.
     Words,
 }
 
 impl Unit {
+    /// The unit with this name in SQL.
     pub fn parse(name: &str) -> Result<Unit> {
         match name.to_ascii_lowercase().as_str() {
             "character" => Ok(Unit::Characters),
             "word" => Ok(Unit::Words),
-            _ => {
-                Err(Error::parameter(format!("unknown unit \"{name}\"")).with_hint("The units are character and word."))
-            }
+            _ => Err(Error::parameter(format!("unrecognized unit \"{name}\""))
+                .with_hint("Valid units are character and word.")),
         }
     }
 }
 
-/// Units of a shingle at most.
-const MOST_UNITS: i64 = 100;
-/// Hashes that are sorted at once.
+/// The maximum number of units per shingle.
+const MAX_UNITS: i64 = 100;
+/// The number of unsorted hashes after which they are sorted and deduplicated.
 const BLOCK: usize = limits::MAX_SET;
-/// Hashes after which interrupts are checked.
+/// The number of hashes after which interrupts are checked.
 const STEP: usize = 1 << 14;
 
-/// The hashes of all runs of `n` units, in ascending order, each once. Spaces count as one space each run of them, and not
-/// at the ends; words are runs of letters and digits. A text of fewer units is one shingle, one without any none.
+/// The distinct hashes of all runs of `n` units, in ascending order. Runs of white space count as one space, and white
+/// space at the ends is ignored; words are runs of letters and digits. A text of fewer than `n` units is a single
+/// shingle, and one without units has none.
 pub fn shingles(text: &str, n: i64, unit: Unit) -> Result<Vec<i64>> {
-    if !(1..=MOST_UNITS).contains(&n) {
-        return Err(Error::parameter(format!("n must be between 1 and {MOST_UNITS}, not {n}")));
+    if !(1..=MAX_UNITS).contains(&n) {
+        return Err(Error::parameter(format!("n must be between 1 and {MAX_UNITS}, not {n}")));
     }
     if text.len() > limits::MAX_TEXT {
-        return Err(Error::too_large(format!("text of {} bytes, the limit is {}", text.len(), limits::MAX_TEXT)));
+        return Err(Error::too_large(format!(
+            "text of {} bytes exceeds the limit of {}",
+            text.len(),
+            limits::MAX_TEXT
+        )));
     }
     let mut set = Set::default();
     match unit {
@@ -50,11 +57,11 @@ pub fn shingles(text: &str, n: i64, unit: Unit) -> Result<Vec<i64>> {
     set.sorted()
 }
 
-/// Hashes, each once, in memory that is bounded by the largest set rather than by the text.
+/// A set of hashes, in memory that is bounded by the largest set and not by the length of the text.
 #[derive(Default)]
 struct Set {
     hashes: Vec<i64>,
-    /// How many of them are in order.
+    /// The number of hashes that are sorted.
     sorted: usize,
 }
 
@@ -76,7 +83,7 @@ impl Set {
         self.hashes.dedup();
         self.sorted = self.hashes.len();
         match self.sorted > limits::MAX_SET {
-            true => Err(Error::too_large(format!("too many shingles: the limit is {}", limits::MAX_SET))),
+            true => Err(Error::too_large(format!("text has more than {} distinct shingles", limits::MAX_SET))),
             false => Ok(()),
         }
     }
@@ -100,7 +107,7 @@ fn characters(text: &str, n: usize, set: &mut Set) -> Result<()> {
         spaced.push_str(word);
     }
     let bytes = spaced.as_bytes();
-    // Two places in the text, n characters apart.
+    // The starts and ends of all runs of n characters.
     let mut starts = spaced.char_indices().map(|(at, _)| at);
     let ends = spaced.char_indices().map(|(at, c)| at + c.len_utf8()).skip(n - 1);
     let mut any = false;
@@ -135,7 +142,7 @@ fn words(text: &str, n: usize, set: &mut Set) -> Result<()> {
     Ok(())
 }
 
-/// Words with a space between them, in memory that is used again.
+/// Words joined by spaces, in reused memory.
 fn joined<'a>(words: &VecDeque<&str>, out: &'a mut String) -> Result<&'a [u8]> {
     out.clear();
     for (at, word) in words.iter().enumerate() {
@@ -157,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_hashed_once_each() {
+    fn every_distinct_run_is_hashed_once() {
         let made = |text: &str, n: i64, unit: Unit| shingles(text, n, unit).unwrap();
         let mut expected: Vec<i64> = ["abc", "bca", "cab"].map(|run| hashed(run.as_bytes())).to_vec();
         expected.sort_unstable();
@@ -175,12 +182,12 @@ mod tests {
 
     #[test]
     fn many_runs_are_sorted_in_blocks() {
-        // 2.5 million runs of two digits: a hundred are different.
+        // 2.5 million runs of two digits, at most 100 of them distinct.
         let text: String = (0..2_500_000u64).map(|i| char::from(b'0' + (i * i / 7 % 10) as u8)).collect();
         let made = shingles(&text, 2, Unit::Characters).unwrap();
         assert!(made.len() <= 100 && made.is_sorted());
         let different: String = (0..400_000u32).map(|i| format!("{i:06}")).collect();
         let error = shingles(&different, 12, Unit::Characters).unwrap_err();
-        assert_eq!(error.message, "too many shingles: the limit is 1048576");
+        assert_eq!(error.message, "text has more than 1048576 distinct shingles");
     }
 }

@@ -1,5 +1,5 @@
-//! Sampling for strings over an alphabet of more than two letters: the sampled letter is hashed to one bit by a
-//! pairwise independent function, so that different letters agree with probability 1/2 (DSBF paper, section 3).
+//! Sampling for strings over an alphabet of more than two symbols: the sampled symbol is hashed to one bit by a
+//! pairwise independent function, so that different symbols agree with probability 1/2 (DSBF paper, section 3).
 
 use super::probe::{Alternative, Wanted};
 use super::rng::Stream;
@@ -15,23 +15,24 @@ struct Sample {
     b: u64,
 }
 
-/// `tables x hashes` sampled positions, each with its function from letters to bits.
+/// `tables x hashes` sampled positions, each with its hash function from symbols to bits.
 pub struct SymbolSampling {
     samples: Vec<Sample>,
     hashes: usize,
-    /// The letters of a string that has letters of several bytes, which cannot be reached by position.
-    letters: Vec<u32>,
-    /// The bits of each table, the first one highest.
+    /// The characters of a string with multibyte characters, which cannot be indexed directly.
+    symbols: Vec<u32>,
+    /// The bits of each table, the first one most significant.
     tuples: Vec<u64>,
 }
 
-/// Multiply-add-shift: pairwise independent for letters below 2^32.
+/// Multiply-add-shift hashing: pairwise independent for symbols below 2^32.
 #[inline]
-fn bit_of(letter: u32, sample: &Sample) -> u64 {
-    sample.a.wrapping_mul(u64::from(letter)).wrapping_add(sample.b) >> 63
+fn bit_of(symbol: u32, sample: &Sample) -> u64 {
+    sample.a.wrapping_mul(u64::from(symbol)).wrapping_add(sample.b) >> 63
 }
 
 impl SymbolSampling {
+    /// Draws the positions and hash functions of a filter.
     pub fn new(params: &Params, dims: u32) -> Self {
         let (tables, hashes) = (params.tables as usize, params.hashes as usize);
         let mut samples = Vec::with_capacity(tables * hashes);
@@ -42,19 +43,19 @@ impl SymbolSampling {
                 samples.push(Sample { position, a: stream.word(), b: stream.word() });
             }
         }
-        SymbolSampling { samples, hashes, letters: Vec::new(), tuples: vec![0; tables] }
+        SymbolSampling { samples, hashes, symbols: Vec::new(), tuples: vec![0; tables] }
     }
 }
 
-fn sample(samples: &[Sample], hashes: usize, letter: impl Fn(usize) -> u32, tuples: &mut [u64]) {
+fn sample(samples: &[Sample], hashes: usize, symbol: impl Fn(usize) -> u32, tuples: &mut [u64]) {
     for (tuple, samples) in tuples.iter_mut().zip(samples.chunks(hashes)) {
-        *tuple = samples.iter().fold(0, |tuple, sample| tuple << 1 | bit_of(letter(sample.position as usize), sample));
+        *tuple = samples.iter().fold(0, |tuple, sample| tuple << 1 | bit_of(symbol(sample.position as usize), sample));
     }
 }
 
 impl Lsh for SymbolSampling {
     fn start(&mut self, vector: &Vector) -> Result<()> {
-        let SymbolSampling { samples, hashes, letters, tuples } = self;
+        let SymbolSampling { samples, hashes, symbols, tuples } = self;
         match vector {
             Vector::Bytes(bytes) => sample(samples, *hashes, |i| u32::from(bytes[i]), tuples),
             Vector::Ints(ints) => sample(samples, *hashes, |i| ints[i] as u32, tuples),
@@ -62,11 +63,11 @@ impl Lsh for SymbolSampling {
                 sample(samples, *hashes, |i| u32::from(text.as_bytes()[i]), tuples);
             }
             Vector::Text(text) => {
-                letters.clear();
-                letters.extend(text.chars().map(u32::from));
-                sample(samples, *hashes, |i| letters[i], tuples);
+                symbols.clear();
+                symbols.extend(text.chars().map(u32::from));
+                sample(samples, *hashes, |i| symbols[i], tuples);
             }
-            other => return Err(Error::data(format!("cannot sample the letters of {}", other.type_name()))),
+            other => return Err(Error::data(format!("cannot sample the symbols of {}", other.type_name()))),
         }
         Ok(())
     }
@@ -93,6 +94,8 @@ impl Lsh for SymbolSampling {
     }
 
     fn bytes(&self) -> usize {
-        self.samples.capacity() * size_of::<Sample>() + self.letters.capacity() * size_of::<u32>()
+        self.samples.capacity() * size_of::<Sample>()
+            + self.symbols.capacity() * size_of::<u32>()
+            + self.tuples.capacity() * size_of::<u64>()
     }
 }

@@ -1,9 +1,10 @@
-//! What two filters differ in.
+//! The parameter in which two filters differ.
 
 use super::{Kind, Params, shown};
 
 impl Params {
-    /// The first parameter in which two filters differ, with both values: what users say before what follows from it.
+    /// The name of the first parameter in which two filters differ, and both values. Parameters that users specify come
+    /// before those derived from them.
     pub fn difference(&self, other: &Params) -> Option<(&'static str, String, String)> {
         let named = |p: &Params| {
             [

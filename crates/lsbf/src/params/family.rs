@@ -3,24 +3,31 @@
 use super::Metric;
 use serde::{Deserialize, Serialize};
 
-/// The locality-sensitive hash family. New families are appended: the number is stored.
+/// A locality-sensitive hash family. New families are appended, because the variant's number is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Family {
+    /// Bit sampling, for the Hamming distance of bit strings.
     Bits,
+    /// Sampled symbols, each hashed to one bit, for the Hamming distance of strings over an alphabet.
     Symbols,
+    /// Gaussian projections cut into buckets, for the l2 distance.
     Gaussian,
+    /// Cauchy projections cut into buckets, for the l1 distance.
     Cauchy,
+    /// The side of a random hyperplane, for the cosine distance.
     Hyperplane,
+    /// MinHash, for the Jaccard distance.
     MinHash,
-    /// Gaussian projections by fast transforms.
+    /// Like [`Family::Gaussian`], with projections computed by fast Hadamard transforms.
     Hadamard,
-    /// Hyperplanes by fast transforms.
+    /// Like [`Family::Hyperplane`], with projections computed by fast Hadamard transforms.
     HadamardHyperplane,
-    /// The nearest of the corners of a cross-polytope, randomly rotated by fast transforms.
+    /// The nearest vertex of a cross-polytope that is randomly rotated by fast Hadamard transforms.
     CrossPolytope,
 }
 
 impl Family {
+    /// The name used in error messages and by `lsbf_info`.
     pub fn name(self) -> &'static str {
         match self {
             Family::Bits => "bits",
@@ -35,7 +42,7 @@ impl Family {
         }
     }
 
-    /// The family whose law of collisions this one follows.
+    /// The family with the same collision probabilities that does without fast transforms.
     pub fn law(self) -> Family {
         match self {
             Family::Hadamard => Family::Gaussian,
@@ -44,7 +51,7 @@ impl Family {
         }
     }
 
-    /// The family that follows the same law by fast transforms.
+    /// The family with the same collision probabilities that uses fast transforms, if there is one.
     pub fn fast(self) -> Option<Family> {
         match self.law() {
             Family::Gaussian => Some(Family::Hadamard),
@@ -53,7 +60,7 @@ impl Family {
         }
     }
 
-    /// Whether projections are made by fast transforms.
+    /// Whether projections are computed by fast transforms.
     pub fn is_fast(self) -> bool {
         self != self.law() || self == Family::CrossPolytope
     }
@@ -84,7 +91,7 @@ impl Family {
         matches!(self.law(), Family::Gaussian | Family::Cauchy)
     }
 
-    /// Whether a hash is a corner of a cross-polytope.
+    /// Whether a hash is a vertex of a cross-polytope.
     pub fn is_polytope(self) -> bool {
         self == Family::CrossPolytope
     }

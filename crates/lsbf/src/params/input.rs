@@ -1,4 +1,4 @@
-//! Which vectors a filter takes, and how text is read.
+//! Which vectors a filter accepts, and how text is parsed.
 
 use super::{Family, Metric, Params};
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::limits;
 use crate::vector::Vector;
 use crate::vector::text::{Parsed, parse_bits, parse_reals, parse_set};
 
-/// A vector of a type that the filter takes: text has been parsed, and the dimensions counted.
+/// A vector of a type that the filter accepts. Text has been parsed and the dimensions have been counted.
 pub struct Input<'a> {
     vector: Vector<'a>,
     parsed: Option<Parsed>,
@@ -24,22 +24,22 @@ impl Input<'_> {
         }
     }
 
-    /// Checks that the vector has the dimensions of a filter.
+    /// Checks that the vector has `expected` dimensions.
     #[inline]
     pub fn check_dims(&self, params: &Params, expected: u32) -> Result<()> {
         if self.dims == expected { Ok(()) } else { Err(wrong_dims(params, expected, self.dims)) }
     }
 }
 
-/// The error for a vector of the wrong length.
+/// The error for a vector with the wrong number of dimensions.
 #[cold]
 pub fn wrong_dims(params: &Params, expected: u32, given: u32) -> Error {
     Error::data(format!("expected {expected} {unit}, not {given}", unit = params.unit()))
-        .with_hint("lsbf_info(filter) shows what the filter was made for.")
+        .with_hint("Use lsbf_info(filter) to see the parameters of the filter.")
 }
 
 impl Params {
-    /// Reads a vector: the only place where text is parsed and types are checked.
+    /// Parses text, checks the type of the vector and counts its dimensions.
     #[inline]
     pub fn input<'a>(&self, vector: &Vector<'a>) -> Result<Input<'a>> {
         let parsed = match vector {
@@ -55,7 +55,7 @@ impl Params {
         self.metric == Metric::Hamming && self.family != Family::Symbols
     }
 
-    /// Parses text as the metric's vectors are written; `None` where the text itself is the vector.
+    /// Parses the text form of the metric's vectors; `None` if the text itself is the vector.
     fn parse(&self, text: &str) -> Result<Option<Parsed>> {
         match self.family {
             Family::Symbols => Ok(None),
@@ -65,7 +65,7 @@ impl Params {
         }
     }
 
-    /// The dimensions of a vector; 0 for sets, which have none. A type that does not fit the metric is an error.
+    /// The dimensions of a vector; 0 for sets, which have none. A type that the filter does not accept is an error.
     #[inline]
     fn dims_of(&self, vector: &Vector) -> Result<u32> {
         match self.length_of(vector) {
@@ -73,13 +73,13 @@ impl Params {
             Some(_) if self.family == Family::MinHash => Ok(0),
             Some(0) => Err(self.empty()),
             Some(dims) if dims > limits::MAX_DIMS as usize => {
-                Err(Error::too_large(format!("{dims} dimensions, the limit is {}", limits::MAX_DIMS)))
+                Err(Error::too_large(format!("{dims} dimensions exceed the limit of {}", limits::MAX_DIMS)))
             }
             Some(dims) => Ok(dims as u32),
         }
     }
 
-    /// The number of elements of a vector; `None` where the filter does not take its type.
+    /// The number of elements of a vector; `None` if the filter does not accept its type.
     #[inline]
     fn length_of(&self, vector: &Vector) -> Option<usize> {
         match *vector {
@@ -106,8 +106,8 @@ impl Params {
     #[cold]
     fn wrong_type(&self, vector: &Vector) -> Error {
         let (kind, metric, given) = (self.kind.name(), self.metric.name(), vector.type_name());
-        Error::data(format!("a filter of kind {kind} for metric {metric} cannot take a value of type {given}"))
-            .with_hint(format!("It takes {}; lsbf_info(filter) shows what it was made for.", self.input_types()))
+        Error::data(format!("{kind} filter for metric {metric} does not accept values of type {given}"))
+            .with_hint(format!("It accepts {}.", self.input_types()))
     }
 
     #[cold]
@@ -120,23 +120,23 @@ impl Params {
         Error::data(format!("{what} must not be empty"))
     }
 
-    /// The SQL types that a filter takes.
-    pub fn input_types(&self) -> &'static str {
+    /// The SQL types that a filter accepts.
+    fn input_types(&self) -> &'static str {
         match self.family {
             _ if self.takes_bits() => "bit, bit varying or bytea",
             Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
             Family::MinHash => {
-                "integer[], bigint[] or text[] (sets), bit, bit varying or bytea (the set of their ones)"
+                "integer[], bigint[] or text[] (sets), or bit, bit varying or bytea (the set of positions of 1 bits)"
             }
-            _ => "real[], double precision[], other arrays of numbers or a vector type of pgvector",
+            _ => "real[], double precision[], other numeric arrays or a vector type of pgvector",
         }
     }
 
-    /// What messages call the dimensions.
-    pub fn unit(&self) -> &'static str {
+    /// What error messages call the dimensions.
+    fn unit(&self) -> &'static str {
         match self.family {
             _ if self.takes_bits() => "bits",
-            Family::Symbols => "letters",
+            Family::Symbols => "symbols",
             _ => "dimensions",
         }
     }

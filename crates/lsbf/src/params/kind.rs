@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The three filters of the papers, and the LSBF of which any table may answer. New kinds are appended: the number is
+/// The three filters of the papers, and the multi-probe LSBF. New kinds are appended, because the variant's number is
 /// stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
@@ -12,15 +12,18 @@ pub enum Kind {
     Lsbf,
     /// Integer-granularity locality-sensitive Bloom filter (Qian and others 2016).
     Ilbf,
-    /// LSBF with `match => 'any'`: every table tries several keys of a query, and some tables must know one.
+    /// LSBF with `match => 'any'`: a query tries several keys per table, and a minimum number of tables must contain
+    /// one.
     Probing,
 }
 
 impl Kind {
+    /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing];
     /// The kinds of the papers.
     pub const OF_PAPERS: [Kind; 3] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf];
 
+    /// The name in SQL. Both kinds of LSBF have the same one.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Dsbf => "dsbf",

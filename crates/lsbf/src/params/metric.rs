@@ -1,24 +1,28 @@
-//! What "close" means.
+//! The distance functions.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What "close" means.
+/// A distance function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Metric {
-    /// Share of positions that differ.
+    /// The fraction of positions that differ.
     Hamming,
+    /// The Euclidean distance.
     L2,
+    /// The taxicab distance.
     L1,
-    /// 1 - cos.
+    /// 1 - cosine similarity.
     Cosine,
     /// 1 - |intersection| / |union|.
     Jaccard,
 }
 
 impl Metric {
+    /// All metrics.
     pub const ALL: [Metric; 5] = [Metric::Hamming, Metric::L2, Metric::L1, Metric::Cosine, Metric::Jaccard];
 
+    /// The name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Hamming => "hamming",
@@ -29,15 +33,16 @@ impl Metric {
         }
     }
 
+    /// The metric with this name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Metric::ALL.into_iter().find(|m| m.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
             let names = Metric::ALL.map(Metric::name).join(", ");
-            Error::parameter(format!("unknown metric \"{name}\"")).with_hint(format!("The metrics are {names}."))
+            Error::parameter(format!("unrecognized metric \"{name}\"")).with_hint(format!("Valid metrics are {names}."))
         })
     }
 
-    /// The distance that vectors without any relation have.
+    /// The typical distance between unrelated vectors.
     pub fn unrelated(self) -> f64 {
         match self {
             Metric::Hamming => 0.5,

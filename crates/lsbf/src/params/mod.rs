@@ -1,4 +1,4 @@
-//! What a filter is: its kind, its metric and every number that decides how it hashes.
+//! The parameters of a filter: its kind, its metric and every number that determines how it hashes.
 
 mod difference;
 mod family;
@@ -15,61 +15,68 @@ pub use validate::{check_dims, check_theta, in_range, shown};
 
 use serde::{Deserialize, Serialize};
 
-/// Bits of a line of the Bloom filter where any table may match: a cache line.
+/// Bits of a cache line. With `match => 'any'`, all bits of a key are in one line.
 pub const LINE: u64 = 512;
 
-/// The parameters of a filter, as stored. What a kind does not use is zero.
+/// The parameters of a filter, as stored. Parameters that a kind does not use are zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Params {
+    /// The kind of filter.
     pub kind: Kind,
+    /// The distance function.
     pub metric: Metric,
+    /// The locality-sensitive hash family.
     pub family: Family,
+    /// Filters with the same seed and the same other parameters hash alike.
     pub seed: u64,
+    /// The number of members that the filter is designed for.
     pub capacity: u64,
+    /// The distance within which a query should find a member.
     pub near: f64,
+    /// The distance at or beyond which a query should find no member.
     pub far: f64,
-    /// Width of a projection's bucket; the length of vectors for cross-polytopes; 0 for families without.
+    /// Width of a projection's bucket; for cross-polytopes the typical length of vectors; 0 for other families.
     pub width: f64,
-    /// k (DSBF, ILBF), L (LSBF).
+    /// The papers' k (DSBF, ILBF) or L (LSBF).
     pub tables: u32,
-    /// l' (DSBF), M (LSBF), 1 (ILBF).
+    /// Hashes per table: the papers' l' (DSBF) or M (LSBF); 1 for the ILBF.
     pub hashes: u32,
     /// Bits of the whole array, without the verification filter.
     pub bits: u64,
     /// LSBF: bits of the verification filter, 0 for none.
     pub verify_bits: u64,
-    /// LSBF: k of the verification filter. ILBF: k'. Match any: bits a key sets.
+    /// Bits that a key sets. LSBF: in the verification filter. ILBF: the paper's k'. Match any: in its cache line.
     pub bloom_hashes: u32,
-    /// LSBF: how many buckets the active overflow looks to either side, 0 for none.
+    /// LSBF: the number of buckets to either side that the active overflow tries; 0 for none.
     pub overflow: u32,
-    /// LSBF: the overflow also looks where a foreign bit hides the miss.
+    /// LSBF: the overflow also tries tables whose bit is set, possibly by another member.
     pub robust: bool,
-    /// ILBF: m.
+    /// ILBF: the number of small Bloom filters, the paper's m.
     pub blooms: u32,
-    /// ILBF: u.
+    /// ILBF: bits of a small Bloom filter, the paper's u.
     pub slots: u32,
-    /// ILBF: the paper's aligned blocks in place of centred windows.
+    /// ILBF: queries read the paper's aligned blocks instead of centred windows.
     pub aligned: bool,
-    /// Threshold; 0: chosen from the theory.
+    /// The number of tables that must match; 0 if it is derived from the theory.
     pub votes: u32,
-    /// Match any; stored behind the others, by that kind only.
+    /// Match any only; stored after the other parameters.
     #[serde(skip)]
     pub probing: Option<Probing>,
 }
 
-/// What only a filter with `match => 'any'` has.
+/// Parameters that only a filter with `match => 'any'` has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probing {
-    /// Keys of a query that a table tries.
+    /// Keys per table that a query tries.
     pub probes: u32,
     /// Dimensions of a cross-polytope, 0 for other families.
     pub polytope: u32,
-    /// A hash of the centre that is subtracted from vectors, 0 for none. The centre itself follows the parameters.
+    /// A hash of the centre that is subtracted from vectors; 0 for none. The centre itself is stored separately.
     pub centre: u64,
 }
 
 impl Params {
-    /// Keys of a query that a table tries (match any).
+    /// Keys per table that a query tries; 1 for kinds without probing.
     pub fn probes(&self) -> u32 {
         self.probing.map_or(1, |probing| probing.probes)
     }
@@ -79,12 +86,12 @@ impl Params {
         self.probing.map_or(0, |probing| probing.polytope)
     }
 
-    /// A hash of the centre, 0 where there is none.
+    /// A hash of the centre; 0 if there is none.
     pub fn centre(&self) -> u64 {
         self.probing.map_or(0, |probing| probing.centre)
     }
 
-    /// Numbers a vector is projected to, where it is.
+    /// The number of projections of a vector.
     pub fn projections(&self) -> u64 {
         u64::from(self.tables) * u64::from(self.hashes) * u64::from(self.polytope().max(1))
     }
@@ -94,7 +101,7 @@ impl Params {
         self.bits / u64::from(self.tables)
     }
 
-    /// Whether the bits of a tuple are its position: V = [m'] in the DSBF paper.
+    /// Whether the bits of a tuple are used directly as its position: V = [m'] in the DSBF paper.
     pub fn is_natural(&self) -> bool {
         self.family.is_binary() && self.hashes < 63 && self.partition() == 1 << self.hashes
     }
@@ -112,7 +119,7 @@ impl Params {
 
 #[cfg(test)]
 impl Params {
-    /// Some valid parameters of a kind, for tests of what is below the design of filters.
+    /// Valid parameters for unit tests of modules that must not depend on the design of filters.
     pub fn example(kind: Kind, metric: Metric, family: Family) -> Params {
         Params {
             kind,

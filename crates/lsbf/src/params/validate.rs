@@ -1,4 +1,4 @@
-//! The ranges of all parameters. Parameters from outside are checked here before anything relies on them.
+//! The valid ranges of all parameters.
 
 use super::{Family, Kind, LINE, Metric, Params, Probing};
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ fn check(holds: bool, message: impl FnOnce() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::parameter(message())) }
 }
 
-/// A number as PostgreSQL prints it, for messages.
+/// A number in PostgreSQL's notation, for messages.
 pub fn shown(value: f64) -> String {
     match value {
         _ if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.into(),
@@ -17,12 +17,12 @@ pub fn shown(value: f64) -> String {
     }
 }
 
-/// Checks an integer parameter against its bounds.
+/// Checks that an integer parameter is within its bounds.
 pub fn in_range(name: &str, value: u64, low: u64, high: u64) -> Result<()> {
     check((low..=high).contains(&value), || format!("{name} must be between {low} and {high}, not {value}"))
 }
 
-/// Checks theta.
+/// Checks that theta is within its bounds.
 #[inline]
 pub fn check_theta(theta: f64) -> Result<()> {
     check(theta > 0.0 && theta <= limits::MAX_THETA, || {
@@ -30,20 +30,20 @@ pub fn check_theta(theta: f64) -> Result<()> {
     })
 }
 
-/// Checks dims where it is known.
+/// Checks that dims is within its bounds.
 pub fn check_dims(dims: u64) -> Result<()> {
     in_range("dims", dims, 1, u64::from(limits::MAX_DIMS))
 }
 
 impl Params {
-    /// Checks everything that the filters and the theory rely on.
+    /// Checks all ranges, and that the parameters do not contradict each other.
     pub fn validate(&self) -> Result<()> {
         let name = self.kind.name();
         check(self.family.serves(self.metric), || {
-            format!("family {} does not belong to metric {}", self.family.name(), self.metric.name())
+            format!("hash family {} does not support metric {}", self.family.name(), self.metric.name())
         })?;
         check(self.kind == Kind::Probing || !self.family.is_polytope(), || {
-            format!("family {} does not belong to {name}", self.family.name())
+            format!("hash family {} does not apply to {name}", self.family.name())
         })?;
         in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
         in_range("tables", u64::from(self.tables), 1, u64::from(limits::MAX_TABLES))?;
@@ -54,7 +54,7 @@ impl Params {
         self.validate_distances()?;
         self.validate_width()?;
         self.validate_size()?;
-        check(self.kind == Kind::Probing || self.probing.is_none(), || format!("probes have no meaning for {name}"))?;
+        check(self.kind == Kind::Probing || self.probing.is_none(), || format!("probes does not apply to {name}"))?;
         match self.kind {
             Kind::Ilbf => self.validate_ilbf(),
             _ => self.validate_tables(),
@@ -64,10 +64,10 @@ impl Params {
             Kind::Lsbf => self.validate_lsbf(),
             Kind::Dsbf | Kind::Ilbf => {
                 check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
-                    format!("verify_bits and overflow have no meaning for {name}")
+                    format!("verify_bits and overflow do not apply to {name}")
                 })?;
                 check(self.kind == Kind::Ilbf || self.bloom_hashes == 0, || {
-                    format!("bloom_hashes has no meaning for {name}")
+                    format!("bloom_hashes does not apply to {name}")
                 })
             }
         }
@@ -82,9 +82,9 @@ impl Params {
             false => format!("near must be a finite number greater than 0, not {near}"),
         })
         .map_err(|error| match self.metric {
-            Metric::Hamming => {
-                error.with_hint("It is the share of positions that differ: divide their number by dims.")
-            }
+            Metric::Hamming => error.with_hint(
+                "It is the fraction of positions that differ: divide the number of differing positions by dims.",
+            ),
             _ => error,
         })?;
         check(self.far.is_finite() && self.far <= largest, || match largest.is_finite() {
@@ -92,12 +92,12 @@ impl Params {
             false => format!("far must be finite, not {far}"),
         })?;
         check(self.near < self.far, || format!("near must be less than far, but near is {near} and far is {far}"))
-            .map_err(|error| error.with_hint("Leave far out to have it chosen."))
+            .map_err(|error| error.with_hint("Omit far to use its default."))
     }
 
     fn validate_width(&self) -> Result<()> {
         if !self.family.is_polytope() && !self.family.has_width() {
-            return check(self.width == 0.0, || format!("width has no meaning for {}", self.metric.name()));
+            return check(self.width == 0.0, || format!("width does not apply to {}", self.metric.name()));
         }
         let name = if self.family.is_polytope() { "length" } else { "width" };
         check(self.width.is_finite() && self.width > 0.0, || {
@@ -110,18 +110,19 @@ impl Params {
         if words <= limits::MAX_BYTES / 8 {
             return Ok(());
         }
-        let (bytes, most) = (words.saturating_mul(8), limits::MAX_BYTES);
-        Err(Error::too_large(format!("a filter of {bytes} bytes would exceed the limit of {most} bytes"))
-            .with_hint("Lower capacity or tables, or set bits; several filters can be queried in place of one."))
+        let (bytes, max) = (words.saturating_mul(8), limits::MAX_BYTES);
+        Err(Error::too_large(format!("filter of {bytes} bytes would exceed the limit of {max} bytes")).with_hint(
+            "Lower capacity or tables, or specify bits. Several smaller filters can be queried instead of one.",
+        ))
     }
 
-    /// DSBF and both forms of the LSBF: the bits are cut into one partition per table.
+    /// DSBF and both kinds of LSBF: the bits are divided into one partition per table.
     fn validate_tables(&self) -> Result<()> {
         check(self.bits.is_multiple_of(u64::from(self.tables)) && self.bits > 0, || {
             format!("bits must be a multiple of tables, but {} is not a multiple of {}", self.bits, self.tables)
         })?;
         check(self.blooms == 0 && self.slots == 0 && !self.aligned, || {
-            format!("blooms and slots have no meaning for {}", self.kind.name())
+            format!("blooms and slots do not apply to {}", self.kind.name())
         })
     }
 
@@ -134,16 +135,16 @@ impl Params {
         check(self.slots.is_multiple_of(64) || 64 % self.slots == 0, || {
             format!("slots must divide 64 or be a multiple of 64, not {}", self.slots)
         })?;
-        check(self.bits == u64::from(self.blooms) * u64::from(self.slots), || "bits must be blooms x slots".into())?;
-        let most = limits::MAX_BLOOM_HASHES.min(self.slots);
-        in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(most))
+        check(self.bits == u64::from(self.blooms) * u64::from(self.slots), || "bits must equal blooms x slots".into())?;
+        let max = limits::MAX_BLOOM_HASHES.min(self.slots);
+        in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(max))
     }
 
     fn validate_lsbf(&self) -> Result<()> {
         in_range("overflow", u64::from(self.overflow), 0, u64::from(limits::MAX_OVERFLOW))?;
-        check(self.votes == 0, || format!("votes has no meaning for {}", self.kind.name()))?;
+        check(self.votes == 0, || format!("votes does not apply to {}", self.kind.name()))?;
         if self.verify_bits == 0 {
-            return check(self.bloom_hashes == 0, || "bloom_hashes needs a verification filter".into());
+            return check(self.bloom_hashes == 0, || "bloom_hashes requires a verification filter".into());
         }
         check(self.verify_bits >= 64, || format!("verify_bits must be 0 or at least 64, not {}", self.verify_bits))?;
         in_range("bloom_hashes", u64::from(self.bloom_hashes), 1, u64::from(limits::MAX_BLOOM_HASHES))
@@ -151,10 +152,10 @@ impl Params {
 
     fn validate_probing(&self) -> Result<()> {
         let Some(Probing { probes, polytope, centre }) = self.probing else {
-            return Err(Error::parameter("probes must be given"));
+            return Err(Error::parameter("probes must be specified"));
         };
         check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
-            "verify_bits, overflow and robust have no meaning where any table may match".into()
+            "verify_bits, overflow and robust do not apply to match => 'any'".into()
         })?;
         let line = LINE * u64::from(self.tables);
         check(self.bits.is_multiple_of(line), || {
@@ -168,12 +169,12 @@ impl Params {
         })?;
         if !self.family.is_polytope() {
             return check(polytope == 0 && centre == 0, || {
-                format!("polytope and centre have no meaning for {} hashes", self.family.name())
+                format!("polytope and centre do not apply to {} hashes", self.family.name())
             });
         }
-        let most = limits::MAX_POLYTOPE;
-        check(polytope.is_power_of_two() && (2..=most).contains(&polytope), || {
-            format!("polytope must be a power of two from 2 to {most}, not {polytope}")
+        let max = limits::MAX_POLYTOPE;
+        check(polytope.is_power_of_two() && (2..=max).contains(&polytope), || {
+            format!("polytope must be a power of two between 2 and {max}, not {polytope}")
         })
     }
 }

@@ -1,10 +1,10 @@
-//! What a query costs.
+//! The cost of a query, for the planner.
 
 use crate::filter::probing::curve;
 use crate::hash::projection_work;
 use crate::params::{Family, Kind, Params};
 
-/// The cost of a query in units of the planner's cpu_operator_cost: hashing takes one unit for some 64 multiplications.
+/// The cost of a query in units of cpu_operator_cost. One unit is about 64 multiplications.
 pub fn query_cost(params: &Params, dims: u32, theta: f64) -> f64 {
     let tables = f64::from(params.tables);
     let hashes = tables * f64::from(params.hashes);
@@ -17,15 +17,15 @@ pub fn query_cost(params: &Params, dims: u32, theta: f64) -> f64 {
         Kind::Dsbf | Kind::Lsbf => tables,
         Kind::Ilbf => tables * (theta + 1.0) * f64::from(params.slots.div_ceil(64)),
         Kind::Probing => {
-            // A stranger is turned away when too few tables are left.
-            let asked = f64::from(params.tables - params.votes + 1);
+            // An unrelated row is rejected as soon as the remaining tables cannot reach the threshold.
+            let read = f64::from(params.tables - params.votes + 1);
             let probes = f64::from(curve::probes(params, theta));
             let scanned = f64::from(params.polytope()) * hashes / 32.0;
-            // The fewer hashes, the more sets of alternatives get into each other's way.
-            let crowd = 9.0 / f64::from(params.hashes);
-            let sets = 1.0 + crowd * crowd * libm::log2(probes + 1.0) / 19.0;
+            // With few hashes, many sets take two alternatives of the same hash and are skipped.
+            let conflicts = 9.0 / f64::from(params.hashes);
+            let sets = 1.0 + conflicts * conflicts * libm::log2(probes + 1.0) / 19.0;
             let walk = if probes > 1.0 { 90.0 } else { 3.0 };
-            scanned + asked * (walk + probes * (1.8 + 0.5 * sets))
+            scanned + read * (walk + probes * (1.8 + 0.5 * sets))
         }
     };
     5.0 + hashing + probing

@@ -1,10 +1,10 @@
-//! How often unrelated members share a key, or set a bit that a query reads.
+//! How often unrelated members have the same key, or set a bit that a query reads.
 
 use crate::hash::collision::same;
 use crate::params::{Family, Params};
 
-/// P(two unrelated members share a table's tuple).
-fn chance(params: &Params) -> f64 {
+/// P(two unrelated members have the same tuple in a table).
+fn same_tuple(params: &Params) -> f64 {
     let p = match params.family {
         Family::MinHash => same(Family::MinHash, params.metric.unrelated(), 0.0),
         family if family.is_binary() => 0.5,
@@ -13,27 +13,27 @@ fn chance(params: &Params) -> f64 {
     libm::pow(p, f64::from(params.hashes))
 }
 
-/// P(a position that only unrelated members can have set is set): `fill` of a table's bits are. Where a tuple is hashed
-/// to its position, unrelated members also hit by having the very same tuple, which the fill does not show.
-pub fn foreign(params: &Params, fill: f64, members: f64) -> f64 {
+/// P(unrelated members have set the bit that a query reads). `fill` is the fraction of a table's bits that are set. If
+/// positions are hashes of tuples, the fill does not account for unrelated members that have the query's own tuple.
+pub fn set_by_others(params: &Params, fill: f64, members: f64) -> f64 {
     if params.is_natural() {
         return fill;
     }
-    1.0 - (1.0 - fill) * libm::exp(-members * chance(params))
+    1.0 - (1.0 - fill) * libm::exp(-members * same_tuple(params))
 }
 
-/// The share of members that found their key taken already: `keys` different ones for `members` members. A stranger from
-/// the same source finds its key taken at least as often. What the sketch's error alone may show (3 standard errors) is
-/// not counted.
-pub fn crowding(keys: f64, members: f64) -> f64 {
-    const CHANCE: f64 = 0.1;
-    if members < 1.0 { 0.0 } else { ((1.0 - keys / members - CHANCE) / (1.0 - CHANCE)).clamp(0.0, 1.0) }
+/// The fraction of members whose key an earlier member already had: `members` members have `keys` distinct keys. An
+/// unrelated row from the same distribution shares the key of a member at least as often. Differences within three
+/// standard errors of the member sketch are ignored.
+pub fn shared_keys(keys: f64, members: f64) -> f64 {
+    const TOLERANCE: f64 = 0.1;
+    if members < 1.0 { 0.0 } else { ((1.0 - keys / members - TOLERANCE) / (1.0 - TOLERANCE)).clamp(0.0, 1.0) }
 }
 
-/// Expected number of different tuples that unrelated members have in a table.
+/// The expected number of distinct tuples of unrelated members in a table.
 pub fn distinct(params: &Params, members: f64) -> f64 {
-    match chance(params) {
+    match same_tuple(params) {
         0.0 => members,
-        chance => -libm::expm1(-members * chance) / chance,
+        p => -libm::expm1(-members * p) / p,
     }
 }

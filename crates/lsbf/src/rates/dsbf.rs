@@ -1,5 +1,5 @@
-//! Rates of the DSBF: B(u) ~ Bin(k, q), q(d) = 1 - (1 - p(d)^l') (1 - f), f the chance that
-//! others set the bit.
+//! Rates of the DSBF: B(u) ~ Bin(k, q) with q(d) = 1 - (1 - p(d)^l') (1 - f), where f is the probability that other
+//! members have set the bit.
 
 use super::Facts;
 use crate::binomial;
@@ -9,11 +9,11 @@ use crate::hash::collision;
 /// P(B(u) >= ceil(t)) with the nearest member at `distance`.
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let own = collision::tuple(&facts.params, distance);
-    let q = 1.0 - (1.0 - own) * (1.0 - facts.foreign());
+    let q = 1.0 - (1.0 - own) * (1.0 - facts.set_by_others());
     binomial::at_least(facts.params.tables, q, threshold(&facts.params, theta))
 }
 
-/// The law of Table 1: `n` members, bit sampling into 2^l' positions.
+/// q of the paper's Table 1: bit sampling into 2^l' positions, and `members` members.
 pub fn law(distance: f64, hashes: u32, members: u64) -> f64 {
     let own = libm::pow(1.0 - distance, f64::from(hashes));
     let missed_by_others = libm::pow(1.0 - libm::exp2(-f64::from(hashes)), members as f64 - 1.0);
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn law_of_table_1() {
+    fn table_1_of_the_dsbf_paper() {
         for (d, l, n, q) in [
             (0.05, 21, 1000, 0.34088),
             (0.2, 21, 1000, 0.009695),

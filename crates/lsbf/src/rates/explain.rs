@@ -1,29 +1,29 @@
-//! What a filter can and cannot answer, in plain words.
+//! A description of a filter in plain words.
 
 use super::{Facts, acceptance, false_positives};
 use crate::params::{Kind, Metric, shown};
 
-/// A few sentences about a filter.
+/// Describes a filter and its predicted error rates in a few sentences.
 pub fn explain(facts: &Facts) -> String {
     let params = &facts.params;
     let (near, far) = (rounded(params.near), rounded(params.far));
     let kind = match params.kind {
-        Kind::Lsbf => "lsbf (all tables must match)".into(),
-        Kind::Probing => format!("lsbf ({} of {} tables must match)", params.votes, params.tables),
-        kind => kind.name().to_string(),
+        Kind::Lsbf => "lsbf filter (all tables must match)".into(),
+        Kind::Probing => format!("lsbf filter ({} of {} tables must match)", params.votes, params.tables),
+        kind => format!("{} filter", kind.name()),
     };
     let what = |count: u64| match (params.metric, facts.dims) {
-        (Metric::Jaccard, _) => format!("{} by jaccard distance", counted(count, "set")),
-        (metric, 0) => format!("{} by {} distance", counted(count, "vector"), metric.name()),
+        (Metric::Jaccard, _) => format!("{} (jaccard distance)", counted(count, "set")),
+        (metric, 0) => format!("{} ({} distance)", counted(count, "vector"), metric.name()),
         (metric, dims) => {
             let (dims, metric) = (counted(dims.into(), "dimension"), metric.name());
-            format!("{} of {dims} by {metric} distance", counted(count, "vector"))
+            format!("{} of {dims} ({metric} distance)", counted(count, "vector"))
         }
     };
     if facts.ones == 0 {
         return format!(
             "An empty {kind} for {what}, near {near} and far {far}. \
-             It finds nothing yet: fill it with lsbf_agg(column, filter) or lsbf_add(filter, vector).",
+             It has no members yet: add them with lsbf_agg(column, filter) or lsbf_add(filter, vector).",
             what = what(params.capacity)
         );
     }
@@ -31,16 +31,21 @@ pub fn explain(facts: &Facts) -> String {
     let each = facts.bytes as f64 / facts.members.max(1) as f64;
     let room = match facts.members as f64 / params.capacity as f64 {
         // The number of members is an estimate.
-        ..=0.9 => format!("Made for {capacity}, it has room for more."),
-        ..=1.1 => format!("Made for {capacity}, it is about full: with more, more strangers pass."),
-        _ => format!("Made for {capacity}, it is over-full: strangers pass more often than was planned."),
+        ..=0.9 => format!("It was designed for {capacity} and has room for more."),
+        ..=1.1 => {
+            format!("It was designed for {capacity} and is about full: more members raise the false positive rate.")
+        }
+        _ => format!(
+            "It was designed for {capacity} and is over capacity: its false positive rate is higher than designed."
+        ),
     };
     format!(
-        "{article} {kind} of about {what}, {size}, {each} bytes a member. \
-         A row at {near} from a member is missed {missed}. \
-         A row whose nearest member is at {far} passes {at_far}, one unrelated to all members {unrelated}. \
+        "{article} {kind} of about {what}, {size}, {each} bytes per member. \
+         A row at distance {near} (near) from a member is missed {missed}. \
+         A row whose nearest member is at distance {far} (far) passes {at_far}, \
+         and a row unrelated to all members passes {unrelated}. \
          {room} \
-         What passes is a candidate: compare it exactly. Members cannot be taken out.",
+         Rows that pass are candidates: compare them exactly. Members cannot be removed.",
         article = if params.kind == Kind::Dsbf { "A" } else { "An" },
         what = what(facts.members),
         size = size(facts.bytes as u64),
@@ -49,30 +54,30 @@ pub fn explain(facts: &Facts) -> String {
             ..10.0 => format!("{each:.1}"),
             _ => grouped(each.round() as u64),
         },
-        missed = often(1.0 - acceptance(facts, params.near, 1.0)),
-        at_far = often(false_positives(facts, 1.0)),
-        unrelated = often(acceptance(facts, params.metric.unrelated(), 1.0)),
+        missed = frequency(1.0 - acceptance(facts, params.near, 1.0)),
+        at_far = frequency(false_positives(facts, 1.0)),
+        unrelated = frequency(acceptance(facts, params.metric.unrelated(), 1.0)),
     )
 }
 
-/// A distance, to four digits.
+/// A distance, rounded to four significant digits.
 pub fn rounded(distance: f64) -> String {
     let unit = libm::pow(10.0, 3.0 - libm::floor(libm::log10(distance)));
     shown(if unit.is_finite() { libm::round(distance * unit) / unit } else { distance })
 }
 
-/// How often something happens.
-fn often(rate: f64) -> String {
+/// A rate in words.
+fn frequency(rate: f64) -> String {
     match rate {
-        ..0.000001 => "hardly ever".into(),
+        ..0.000001 => "less than 1 time in 1,000,000".into(),
         ..0.3 => {
-            // Two digits are more than a prediction is worth.
+            // A prediction is no more precise than two digits.
             let odds = 1.0 / rate;
             let unit = libm::pow(10.0, libm::floor(libm::log10(odds)) - 1.0).max(1.0);
             format!("1 time in {}", grouped((libm::round(odds / unit) * unit) as u64))
         }
         ..0.995 => format!("{:.0} times in 100", rate * 100.0),
-        _ => "nearly always".into(),
+        _ => "more than 99 times in 100".into(),
     }
 }
 
@@ -84,12 +89,12 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// So many of something.
+/// A number with a noun, in the plural if necessary.
 fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A number with commas.
+/// A number with commas between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
@@ -105,11 +110,18 @@ mod tests {
     use crate::vector::Vector;
 
     #[test]
-    fn rates_and_sizes_are_told_in_words() {
-        let told = [0.0, 0.0172, 0.00034, 0.25, 0.41, 0.9999].map(often);
+    fn rates_and_sizes_are_written_in_words() {
+        let words = [0.0, 0.0172, 0.00034, 0.25, 0.41, 0.9999].map(frequency);
         assert_eq!(
-            told,
-            ["hardly ever", "1 time in 58", "1 time in 2,900", "1 time in 4", "41 times in 100", "nearly always"]
+            words,
+            [
+                "less than 1 time in 1,000,000",
+                "1 time in 58",
+                "1 time in 2,900",
+                "1 time in 4",
+                "41 times in 100",
+                "more than 99 times in 100",
+            ]
         );
         assert_eq!([0.2, 0.43588989435406733, 1234.56, 1e-320].map(rounded), ["0.2", "0.4359", "1235", "1e-320"]);
         assert_eq!([999, 1_234_567].map(grouped), ["999", "1,234,567"]);
@@ -117,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_says_what_it_holds() {
+    fn every_kind_is_described() {
         for kind in [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing] {
             let options = Options { capacity: Some(500), near: Some(0.1), dims: Some(16), ..Options::default() };
             let params = parameters(kind, Metric::L2, &options).unwrap().0;
@@ -129,8 +141,11 @@ mod tests {
                 let row: Vec<f32> = (0..16).map(|_| s.gaussian() as f32).collect();
                 filter.add(&mut engine, &Vector::F32(&row)).unwrap();
             }
-            let told = explain(&Facts::of(&filter.image).unwrap());
-            assert!(told.contains("vectors of 16 dimensions by l2 distance") && told.contains("over-full"), "{told}");
+            let text = explain(&Facts::of(&filter.image).unwrap());
+            assert!(
+                text.contains("vectors of 16 dimensions (l2 distance)") && text.contains("over capacity"),
+                "{text}"
+            );
         }
     }
 }

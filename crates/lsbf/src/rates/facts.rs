@@ -1,4 +1,4 @@
-//! What is known of a filter without its bits: enough for every rate that is predicted.
+//! The properties of a filter that its predicted error rates depend on.
 
 use super::{bloom, crowding};
 use crate::error::Result;
@@ -6,43 +6,49 @@ use crate::filter::format::{self, View};
 use crate::filter::sketch;
 use crate::params::Params;
 
-/// What is known of a filter besides its bits.
+/// The parameters of a filter, and what is counted or estimated of its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
+    /// The parameters.
     pub params: Params,
+    /// The dimensions; 0 for sets, or if not known yet.
     pub dims: u32,
+    /// The number of bits set, including those of the verification filter.
     pub ones: u64,
-    /// ILBF: sum over all Blooms of their bits set, squared.
+    /// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set.
     pub squares: u64,
-    /// Share of the array's bits that are set.
+    /// The fraction of the array's bits that are set.
     pub fill: f64,
-    /// Share of the verification filter's bits that are set.
+    /// The fraction of the verification filter's bits that are set.
     pub verify_fill: f64,
+    /// The estimated number of distinct members.
     pub members: u64,
+    /// The size in bytes.
     pub bytes: usize,
 }
 
 impl Facts {
-    /// The chance that a position is set by others, as seen by a vector from the same source as the members.
-    pub fn foreign(&self) -> f64 {
+    /// The probability that other members have set the bit that a query reads, for a query from the same distribution
+    /// as the members.
+    pub(super) fn set_by_others(&self) -> f64 {
         let (params, members) = (&self.params, self.members as f64);
         let partition = params.partition() as f64;
         let keys = match params.is_natural() {
             true => self.fill * partition,
             false => bloom::keys_from_fill(self.fill.min(1.0 - 1e-12), 1.0, partition),
         };
-        crowding::foreign(params, self.fill, members).max(crowding::crowding(keys, members))
+        crowding::set_by_others(params, self.fill, members).max(crowding::shared_keys(keys, members))
     }
 
-    /// Reads an image.
+    /// The facts of an image.
     pub fn of(image: &[u64]) -> Result<Facts> {
         let image = View::new(image)?;
         image.check(&format::decode_params(image.stored())?)?;
         Facts::of_front(&image, image.words.len(), |params| Ok(image.verify_ones(params)))
     }
 
-    /// Reads an image of `words` words of which only those before the bits are given. Bits are counted only if the header is
-    /// insufficient: `verify_ones` counts those of an LSBF's verification filter.
+    /// The facts of an image of `words` words, of which `front` has those before the bits. Bits are counted only if the
+    /// header is insufficient: `verify_ones` counts those of an LSBF's verification filter.
     pub fn of_front(front: &View, words: usize, verify_ones: impl FnOnce(&Params) -> Result<u64>) -> Result<Facts> {
         let header = &front.header;
         let params = format::decode_params(front.stored())?;
@@ -65,7 +71,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// The same without any bits, for estimates: those of the verification filter are estimated from the members.
+    /// Like [`Facts::of_front`], but with the bits of the verification filter estimated from the number of members.
     pub fn estimated(front: &View, words: usize) -> Result<Facts> {
         let members = sketch::estimate(&front.sketch()?) as f64;
         Facts::of_front(front, words, |params| {

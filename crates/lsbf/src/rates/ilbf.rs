@@ -2,18 +2,18 @@
 
 use super::Facts;
 use crate::binomial;
-use crate::filter::ilbf::votes::{VotePlan, fill_level, given_hits, hit, hits, met_fill, mixed};
+use crate::filter::ilbf::votes::{VotePlan, fill_level, given_hits, hit, hits, mixed, query_fill};
 
-/// Draws of the k loads that a predicted rate is based on.
+/// Random draws of the k loads that a predicted rate is averaged over.
 const RATE_DRAWS: u32 = 256;
 
-/// P(accepted) with the nearest member at `distance`.
+/// P(accepted), given the distance of the nearest member.
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     let params = &facts.params;
     let plan = VotePlan::up_to(params, fill_level(params, facts.ones, facts.squares), theta);
-    let fill = met_fill(params, facts.ones, facts.squares);
-    // From the narrowest step to the widest, a projection that found the member once finds it again. What foreign
-    // objects add is neither the same in every step nor independent from step to step: the truth is in between.
+    let fill = query_fill(params, facts.ones, facts.squares);
+    // From the narrowest step to the widest, a projection that has found the member finds it again. The votes of other
+    // members are neither identical nor independent from step to step: take the geometric mean of both assumptions.
     let mut independent = hits(params, 0.0);
     let (mut before, mut same) = (0.0, 1.0_f64);
     for (theta, votes) in plan.deciding(theta).into_iter().rev() {
@@ -28,13 +28,13 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     (1.0 - missed).clamp(0.0, 1.0)
 }
 
-/// The law of hits after each projection that missed has found the member with probability `more`.
-fn widened(law: &[f64], more: f64) -> Vec<f64> {
-    let tables = law.len() - 1;
-    let mut out = vec![0.0; law.len()];
-    for (j, p) in law.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+/// The distribution of hits after each projection that missed has found the member with probability `p`.
+fn widened(hits: &[f64], p: f64) -> Vec<f64> {
+    let tables = hits.len() - 1;
+    let mut out = vec![0.0; hits.len()];
+    for (j, hit) in hits.iter().enumerate().filter(|(_, hit)| **hit > 0.0) {
         for new in 0..=tables - j {
-            out[j + new] += p * binomial::pmf((tables - j) as u32, more, new as u32);
+            out[j + new] += hit * binomial::pmf((tables - j) as u32, p, new as u32);
         }
     }
     out

@@ -1,5 +1,5 @@
-//! How often a filter errs (docs/theory.md). Everything is computed with libm's portable functions, so that it is the same on
-//! every machine.
+//! Predicted error rates (docs/theory.md). They are computed with libm's portable functions, so that they are the same
+//! on every machine.
 
 pub mod bloom;
 pub mod cost;
@@ -16,7 +16,7 @@ pub use facts::Facts;
 use crate::filter::ilbf::votes::{VotePlan, fill_level};
 use crate::params::Kind;
 
-/// The probability that a vector whose nearest member is at `distance`, all others unrelated, is accepted.
+/// The probability that a query is accepted if its nearest member is at `distance` and all others are unrelated.
 pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     if facts.ones == 0 {
         return 0.0;
@@ -29,26 +29,26 @@ pub fn acceptance(facts: &Facts, distance: f64, theta: f64) -> f64 {
     }
 }
 
-/// The predicted false positive rate: of vectors at theta x far, as theta x near is the distance to be found.
+/// The predicted false positive rate: the acceptance of queries at theta x far.
 pub fn false_positives(facts: &Facts, theta: f64) -> f64 {
     let params = &facts.params;
     acceptance(facts, (theta * params.far).min(params.metric.largest()), theta)
 }
 
-/// The predicted false negative rate: of vectors at theta x near.
+/// The predicted false negative rate: the rejection of queries at theta x near.
 pub fn false_negatives(facts: &Facts, theta: f64) -> f64 {
     let params = &facts.params;
     1.0 - acceptance(facts, (theta * params.near).min(params.metric.largest()), theta)
 }
 
-/// The share of unrelated rows that pass. Rates are predicted for rows at theta x far, but unrelated rows do not move away
-/// as theta grows: what passes at 1 passes at every larger theta.
+/// The predicted fraction of unrelated rows that pass. Unlike theta x far, their distance does not grow with theta, and
+/// a row that passes at theta 1 passes at every larger theta.
 pub fn unrelated(facts: &Facts, theta: f64) -> f64 {
     let rate = false_positives(facts, theta);
     if theta > 1.0 { rate.max(false_positives(facts, 1.0)) } else { rate }
 }
 
-/// The votes that a query needs at theta = 1; `None` where that depends on members that are not there yet.
+/// The votes that a query needs at theta = 1; `None` if that depends on the members and there are none yet.
 pub fn threshold(facts: &Facts) -> Option<u32> {
     let params = &facts.params;
     match params.kind {

@@ -1,11 +1,11 @@
-//! Numbers laid out one after the other: the one place where sparse vectors, half-precision numbers, integers and bits are
-//! expanded.
+//! Conversion of sparse vectors, half-precision numbers, integers and bits to contiguous single- or double-precision
+//! numbers.
 
 use super::Vector;
 use crate::error::{Error, Result};
 use half::slice::HalfFloatSliceExt;
 
-/// Memory for expanded vectors, kept between rows.
+/// Scratch memory for converted vectors, kept between rows.
 #[derive(Default)]
 pub struct Dense {
     singles: Vec<f32>,
@@ -19,13 +19,13 @@ pub enum Numbers<'a> {
 }
 
 impl Dense {
-    /// The bytes it holds.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.singles.capacity() * size_of::<f32>() + self.doubles.capacity() * size_of::<f64>()
     }
 
-    /// The numbers of a vector without loss. Equal numbers are equal whatever type carries them: doubles and integers
-    /// that singles can represent become singles.
+    /// The numbers of a vector without loss. Vectors that single precision can represent become single precision,
+    /// whatever their type, so that equal vectors of different types are hashed alike.
     #[inline]
     pub fn exact<'a>(&'a mut self, vector: &Vector<'a>) -> Result<Numbers<'a>> {
         match *vector {
@@ -46,8 +46,8 @@ impl Dense {
         narrowed(x, &mut self.singles)
     }
 
-    /// The numbers of a vector as singles, rounded if need be. The bits of a bit string become zeros and ones, so that
-    /// the squared distance of two is the number of bits in which they differ.
+    /// The numbers of a vector rounded to single precision. The bits of a bit string become zeros and ones, so that the
+    /// squared l2 distance of two bit strings is the number of bits in which they differ.
     #[inline]
     pub fn rounded<'a>(&'a mut self, vector: &Vector<'a>) -> Result<&'a [f32]> {
         let singles = &mut self.singles;
@@ -92,7 +92,7 @@ fn integers(vector: &Vector, out: &mut Vec<f64>) -> Result<()> {
     match *vector {
         Vector::Ints(x) => out.extend(x.iter().map(|&x| f64::from(x))),
         Vector::BigInts(x) => out.extend(x.iter().map(|&x| x as f64)),
-        other => return Err(Error::data(format!("cannot project {}", other.type_name()))),
+        other => return Err(Error::data(format!("cannot project values of type {}", other.type_name()))),
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn unpack(bytes: &[u8], len: usize, singles: &mut Vec<f32>) {
     singles.truncate(len);
 }
 
-/// Whether a vector is all zeros.
+/// Whether a numeric vector is all zeros.
 pub fn is_zero(vector: &Vector) -> bool {
     match *vector {
         Vector::F32(x) | Vector::Dense(x) => x.iter().all(|&x| x == 0.0),
@@ -118,7 +118,7 @@ pub fn is_zero(vector: &Vector) -> bool {
     }
 }
 
-/// Why projections of a vector are not finite.
+/// The error for a vector whose projections are not finite.
 #[cold]
 pub fn not_finite<T: Copy + Into<f64>>(input: &[T]) -> Error {
     let mut input = input.iter().map(|&x| x.into());
@@ -137,7 +137,7 @@ mod tests {
     use half::f16;
 
     #[test]
-    fn equal_numbers_become_the_same_singles() {
+    fn equal_vectors_of_different_types_convert_to_the_same_numbers() {
         let halves = [0x3c00u16, 0xc000, 0x7bff, 0x0001, 0].map(f16::from_bits);
         let expected = [1.0f32, -2.0, 65504.0, 5.9604645e-8, 0.0];
         let doubles = expected.map(f64::from);

@@ -1,4 +1,4 @@
-//! The vectors, bit strings, strings and sets that filters take: views of values that stay where they are.
+//! The vectors, bit strings, strings and sets that filters accept, as borrowed views.
 
 pub(crate) mod dense;
 pub mod set;
@@ -9,34 +9,45 @@ pub use half::f16;
 /// A vector, bit string, string or set, borrowed from wherever it is stored.
 #[derive(Debug, Clone, Copy)]
 pub enum Vector<'a> {
+    /// `real[]`.
     F32(&'a [f32]),
+    /// `double precision[]`.
     F64(&'a [f64]),
     /// pgvector's `vector`.
     Dense(&'a [f32]),
     /// pgvector's `halfvec`: IEEE half-precision numbers.
     F16(&'a [f16]),
-    /// pgvector's `sparsevec`: every element that is not zero, at its index counted from 0, in ascending order.
+    /// pgvector's `sparsevec`.
     Sparse {
+        /// The number of dimensions, including those that are zero.
         dims: usize,
+        /// The indices of the nonzero elements, counted from 0, in ascending order.
         indices: &'a [i32],
+        /// The nonzero elements.
         values: &'a [f32],
     },
-    /// A bit string, first bit in the highest bit of the first byte.
+    /// `bit` or `bit varying`.
     Bits {
+        /// The bits, the first one in the most significant bit of the first byte.
         bytes: &'a [u8],
+        /// The number of bits.
         len: usize,
     },
-    /// `bytea`: its bits, or its bytes where the alphabet is symbols.
+    /// `bytea`: a bit string, or a string of symbols if the filter's alphabet is symbols.
     Bytes(&'a [u8]),
+    /// `text`: a string of symbols, or the text form of one of the other types.
     Text(&'a str),
+    /// `integer[]`.
     Ints(&'a [i32]),
+    /// `bigint[]`.
     BigInts(&'a [i64]),
-    /// A set of elements that are hashed already (see [`set::text_element`]).
+    /// `text[]` as a set, given by the hashes of its elements (see [`set::text_element`]).
     Hashed(&'a [u64]),
 }
 
 impl Vector<'_> {
-    /// The address and the number of bytes of the elements, for prefetching; `None` if they are in the cache already.
+    /// The address and size in bytes of the elements, for prefetching; `None` if they were just written or are not
+    /// contiguous.
     #[inline]
     pub fn extent(&self) -> Option<(usize, usize)> {
         fn of<T>(x: &[T]) -> Option<(usize, usize)> {
@@ -53,7 +64,7 @@ impl Vector<'_> {
         }
     }
 
-    /// The name users know the type by.
+    /// The name of the SQL type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Vector::F32(_) => "real[]",

@@ -1,4 +1,4 @@
-//! Sets: the hashes of their elements.
+//! Sets as the hashes of their elements.
 
 use super::Vector;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ pub fn number_element(value: i64) -> u64 {
     mix(NUMBER, value as u64)
 }
 
-/// The hash of a text element. Text that is an integer as PostgreSQL prints it counts as that integer, so that
+/// The hash of a text element. Text that is PostgreSQL's output of an integer is hashed as that integer, so that
 /// `'{1,2}'`, `ARRAY[1,2]` and `ARRAY['1','2']` are the same set.
 pub fn text_element(text: &str) -> u64 {
     match text.parse::<i64>() {
@@ -26,7 +26,7 @@ fn is_canonical(text: &str) -> bool {
     !text.starts_with('+') && (digits == "0" && text == "0" || !digits.starts_with('0'))
 }
 
-/// The set that a bit string represents: the numbers of its ones, from 0, hashed.
+/// The set that a bit string represents: the hashed positions of its 1 bits, counted from 0.
 pub fn ones(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
     set.flat_map(|(at, &byte)| {
@@ -40,7 +40,7 @@ pub fn not_a_set(vector: &Vector) -> Error {
     Error::data(format!("{} is not a set", vector.type_name()))
 }
 
-/// The elements of a set, hashed.
+/// The hashes of the elements of a set.
 pub fn elements(vector: &Vector) -> Result<Vec<u64>> {
     match vector {
         Vector::Ints(ints) => Ok(ints.iter().map(|&i| number_element(i64::from(i))).collect()),
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_as_text_are_numbers() {
+    fn integers_written_as_text_are_hashed_as_integers() {
         for n in [0, 1, -1, 42, i64::MIN, i64::MAX] {
             assert_eq!(text_element(&n.to_string()), number_element(n));
         }

@@ -1,11 +1,11 @@
-//! Vectors, bit strings and sets written as text.
+//! The text forms of vectors, bit strings and sets.
 
 use super::Vector;
 use super::set::text_element;
 use crate::error::{Error, Result};
 use crate::limits;
 
-/// An owned vector read from text, for untyped literals and parameters.
+/// A vector parsed from text, for untyped literals and parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parsed {
     Reals(Vec<f64>),
@@ -31,7 +31,8 @@ fn bad_text(what: &str, text: &str) -> Error {
 
 const VECTOR_FORM: &str = "Write it as [1,2,3] or {1,2,3}.";
 
-const SET_FORM: &str = "Write it as {a,b,c} or [1,2,3], with double quotes around what contains commas or spaces.";
+const SET_FORM: &str =
+    "Write it as {a,b,c} or [1,2,3], with double quotes around elements that contain commas or spaces.";
 
 fn elements<'a>(text: &'a str, what: &str, form: &str) -> Result<&'a str> {
     let inner = text.trim();
@@ -42,19 +43,23 @@ fn elements<'a>(text: &'a str, what: &str, form: &str) -> Result<&'a str> {
     stripped.ok_or_else(|| bad_text(what, text).with_hint(form))
 }
 
-/// Refuses what is too long before anything is allocated for it.
-fn check_count(inner: &str, most: usize, what: &str) -> Result<()> {
+/// Checks the number of elements before anything is allocated for them.
+fn check_count(inner: &str, max: usize, what: &str) -> Result<()> {
     if inner.len() > limits::MAX_TEXT {
-        return Err(Error::too_large(format!("text of {} bytes, the limit is {}", inner.len(), limits::MAX_TEXT)));
+        return Err(Error::too_large(format!(
+            "text of {} bytes exceeds the limit of {}",
+            inner.len(),
+            limits::MAX_TEXT
+        )));
     }
     let count = inner.bytes().filter(|&b| b == b',').count() + 1;
-    if count > most {
-        return Err(Error::too_large(format!("{count} {what}, the limit is {most}")));
+    if count > max {
+        return Err(Error::too_large(format!("{count} {what} exceed the limit of {max}")));
     }
     Ok(())
 }
 
-/// Reads `[1,2,3]` or `{1,2,3}`.
+/// Parses `[1,2,3]` or `{1,2,3}`.
 pub fn parse_reals(text: &str) -> Result<Parsed> {
     let inner = elements(text, "vector", VECTOR_FORM)?;
     if inner.trim().is_empty() {
@@ -65,11 +70,11 @@ pub fn parse_reals(text: &str) -> Result<Parsed> {
     numbers.map(Parsed::Reals).map_err(|_| bad_text("vector", text).with_hint(VECTOR_FORM))
 }
 
-/// Reads `0101`.
+/// Parses `0101`.
 pub fn parse_bits(text: &str) -> Result<Parsed> {
     let trimmed = text.trim();
     if trimmed.len() > limits::MAX_DIMS as usize {
-        return Err(Error::too_large(format!("{} bits, the limit is {}", trimmed.len(), limits::MAX_DIMS)));
+        return Err(Error::too_large(format!("{} bits exceed the limit of {}", trimmed.len(), limits::MAX_DIMS)));
     }
     let mut bytes = vec![0u8; trimmed.len().div_ceil(8)];
     for (i, c) in trimmed.bytes().enumerate() {
@@ -82,7 +87,7 @@ pub fn parse_bits(text: &str) -> Result<Parsed> {
     Ok(Parsed::Bits { bytes, len: trimmed.len() })
 }
 
-/// Reads a set written as `{a,b,"c d"}` or `[1,2]`.
+/// Parses a set written as `{a,b,"c d"}` or `[1,2]`.
 pub fn parse_set(text: &str) -> Result<Parsed> {
     let inner = elements(text, "set", SET_FORM)?;
     check_count(inner, limits::MAX_SET, "elements")?;
@@ -127,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reals_read_both_brackets_and_refuse_rubbish() {
+    fn vectors_parse_with_both_brackets_and_invalid_text_is_rejected() {
         assert_eq!(parse_reals("[1, 2.5,-3]").unwrap(), Parsed::Reals(vec![1.0, 2.5, -3.0]));
         assert_eq!(parse_reals(" {1e3} ").unwrap(), Parsed::Reals(vec![1000.0]));
         assert_eq!(parse_reals("{}").unwrap(), Parsed::Reals(vec![]));
@@ -137,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn bits_fill_from_the_highest_bit() {
+    fn the_first_bit_is_the_most_significant() {
         assert_eq!(parse_bits("100000001").unwrap(), Parsed::Bits { bytes: vec![0x80, 0x80], len: 9 });
         assert!(parse_bits("012").is_err());
     }
 
     #[test]
-    fn sets_read_quotes_and_numbers_as_arrays_print_them() {
+    fn sets_parse_quoted_elements_and_integers() {
         let set = |s| parse_set(s).unwrap();
         assert_eq!(set("{1,2}"), set("[ 1 , \"2\" ]"));
         assert_eq!(set(r#"{"a b",c}"#), set(r#"{a b,"c"}"#));

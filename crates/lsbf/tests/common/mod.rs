@@ -1,4 +1,4 @@
-//! Filters and vectors for the tests of the core.
+//! Filters and vectors for integration tests.
 #![allow(dead_code)]
 
 use lsbf::design::{Options, parameters};
@@ -25,7 +25,7 @@ impl Value {
     }
 }
 
-/// What a filter is tested on: a metric, and strings over an alphabet for Hamming.
+/// A metric, and for Hamming whether values are strings over an alphabet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Space {
     pub metric: Metric,
@@ -42,7 +42,7 @@ pub const SPACES: [Space; 6] = [
 ];
 
 impl Space {
-    /// A random value with nothing in common with others.
+    /// A random value, unrelated to all others.
     pub fn random(self, dims: usize, s: &mut Stream) -> Value {
         match (self.metric, self.symbols) {
             (Metric::Hamming, false) => {
@@ -58,7 +58,7 @@ impl Space {
         }
     }
 
-    /// A value with a few small changes.
+    /// A copy of a value with a small change.
     pub fn nudged(self, value: &Value, s: &mut Stream) -> Value {
         let mut new = value.clone();
         match &mut new {
@@ -85,7 +85,7 @@ impl Space {
     }
 }
 
-/// Every kind with every space its theory covers.
+/// Every kind of filter with every space that it supports.
 pub fn all() -> Vec<(Kind, Space)> {
     let pairs = Kind::ALL.into_iter().flat_map(|kind| SPACES.map(|space| (kind, space)));
     pairs.filter(|(kind, s)| *kind != Kind::Ilbf || matches!(s.metric, Metric::L2 | Metric::L1)).collect()
@@ -96,13 +96,13 @@ pub fn params(kind: Kind, space: Space, capacity: i64, seed: i64) -> Params {
     let mut options =
         Options { capacity: Some(capacity), near: Some(near), seed, symbols: space.symbols, ..Options::default() };
     if kind == Kind::Probing {
-        // Given, so that no change of what is chosen by default changes these filters.
+        // Specify all parameters, so that these filters do not change with the defaults.
         (options.tables, options.votes, options.bloom_hashes, options.bits) =
             (Some(6), Some(3), Some(10), Some(6 * 32 * capacity.max(16)));
         options.probes = Some(if space.metric == Metric::Jaccard { 1 } else { 40 });
         match space.metric {
             Metric::L2 => (options.hashes, options.width) = (Some(8), Some(4.0 * near)),
-            // Some Cauchy projections are large.
+            // Cauchy projections have heavy tails.
             Metric::L1 => (options.hashes, options.width) = (Some(5), Some(20.0 * near)),
             Metric::Cosine => (options.hashes, options.polytope, options.far) = (Some(9), Some(16), Some(near * 5.2)),
             Metric::Hamming => options.hashes = Some(30),

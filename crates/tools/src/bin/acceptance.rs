@@ -4,8 +4,8 @@
 //! acceptance POINTS FILE.svg
 //! ```
 //!
-//! POINTS has three fields a line, tabs between: `measured`, `alone` (no second letter within 15 pixels) or `predicted`; how many
-//! pixels differ; the share that passed. scripts/demo.sql writes it.
+//! POINTS has three tab-separated fields per line: the series, which is `measured`, `alone` (no second member within 15
+//! pixels) or `predicted`; the number of pixels that differ; and the fraction that passed. scripts/demo.sql writes it.
 
 use lsbf_tools::plot::{Axis, Mark, Plot, Series};
 use std::error::Error;
@@ -15,7 +15,7 @@ fn points(text: &str, series: &str) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
     let mut points = Vec::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, pixels, share] = fields[..] else { return Err(format!("not three fields: {line}").into()) };
+        let [name, pixels, share] = fields[..] else { return Err(format!("expected three fields: {line}").into()) };
         if name == series {
             points.push((pixels.parse()?, share.parse()?));
         }
@@ -28,13 +28,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [from, to] = &arguments[..] else { return Err("usage: acceptance POINTS FILE.svg".into()) };
     let text = std::fs::read_to_string(from)?;
     let plot = Plot {
-        title: "What passes the filter of A-Z, a-z and 0-9",
-        x: Axis::linear("pixels between a character and the nearest of these, of 256", 0.0, 32.0),
-        y: Axis::linear("share that passes", 0.0, 1.0),
+        title: "Characters that pass a filter of A-Z, a-z and 0-9",
+        x: Axis::linear("pixels (of 256) that differ from the nearest member", 0.0, 32.0),
+        y: Axis::linear("fraction that passes", 0.0, 1.0),
         series: vec![
             Series::new("measured", 0, Mark::Dots, points(&text, "measured")?),
-            Series::new("those far from a second one", 2, Mark::Rings, points(&text, "alone")?),
-            Series::new("predicted for one near", 1, Mark::Line, points(&text, "predicted")?),
+            Series::new("with only one near member", 2, Mark::Rings, points(&text, "alone")?),
+            Series::new("predicted for one member", 1, Mark::Line, points(&text, "predicted")?),
             Series::new("near: 4 pixels", 6, Mark::Dashed, vec![(4.0, 0.0), (4.0, 1.0)]),
         ],
     };

@@ -1,4 +1,4 @@
-//! Writes docs/architecture/modules.svg from the source files.
+//! Generates docs/architecture/modules.svg from the source files.
 
 use lsbf_tools::modules::{picture, repository};
 

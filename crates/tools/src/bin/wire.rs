@@ -1,11 +1,11 @@
-//! A wire that counts: passes connections between Unix sockets on, and tells what crossed.
+//! A proxy between Unix sockets that counts bytes and rows.
 //!
 //! ```text
 //! wire NAME LISTEN TARGET [NAME LISTEN TARGET ...]
 //! ```
 //!
-//! Every connection prints `open NAME` when it begins, and `closed NAME SENT RECEIVED ROWS` when it has ended: bytes to the
-//! server, bytes from it, and rows among them. Used by `make demo-distributed`.
+//! For every connection it prints `open NAME` when it starts, and `closed NAME SENT RECEIVED ROWS` when it has ended:
+//! bytes sent to the server, bytes received from it, and rows received. Used by `make demo-distributed`.
 
 use std::fs::{Permissions, set_permissions};
 use std::io::{Error, Read, Result, Write};
@@ -14,11 +14,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 
-/// Messages of a PostgreSQL server: a letter, and a length that counts itself but not the letter.
+/// Counts rows in the messages of a PostgreSQL server: a type byte, a length that includes itself but not the type,
+/// data.
 #[derive(Default)]
 struct Messages {
     head: Vec<u8>,
-    /// Bytes of the current message that are still to come.
+    /// Bytes of the current message that have not arrived yet.
     left: usize,
     rows: u64,
 }
@@ -38,8 +39,8 @@ impl Messages {
             let taken = (HEAD - self.head.len()).min(bytes.len());
             self.head.extend_from_slice(&bytes[..taken]);
             bytes = &bytes[taken..];
-            if let [letter, a, b, c, d] = self.head[..] {
-                self.rows += u64::from(letter == DATA_ROW);
+            if let [type_, a, b, c, d] = self.head[..] {
+                self.rows += u64::from(type_ == DATA_ROW);
                 self.left = (u32::from_be_bytes([a, b, c, d]) as usize).saturating_sub(4);
                 self.head.clear();
             }
@@ -47,18 +48,18 @@ impl Messages {
     }
 }
 
-/// Passes everything on until the sender is done, and returns how many bytes that were.
-fn pass(mut from: UnixStream, mut to: UnixStream, mut see: impl FnMut(&[u8])) -> u64 {
+/// Forwards data until the sender closes the connection; returns the number of bytes.
+fn forward(mut from: UnixStream, mut to: UnixStream, mut observe: impl FnMut(&[u8])) -> u64 {
     let mut buffer = vec![0; 1 << 16];
     let mut count = 0;
     while let Ok(read @ 1..) = from.read(&mut buffer) {
         count += read as u64;
-        see(&buffer[..read]);
+        observe(&buffer[..read]);
         if to.write_all(&buffer[..read]).is_err() {
             break;
         }
     }
-    // The other side may be gone already.
+    // Fails if the receiver has closed the connection already.
     let _ = to.shutdown(Shutdown::Write);
     count
 }
@@ -67,17 +68,17 @@ fn connect(name: &str, client: UnixStream, target: &str) -> Result<()> {
     let server = UnixStream::connect(target)?;
     println!("open {name}");
     let (up, down) = (client.try_clone()?, server.try_clone()?);
-    let sent = thread::spawn(move || pass(up, down, |_| ()));
+    let sent = thread::spawn(move || forward(up, down, |_| ()));
     let mut messages = Messages::default();
-    let received = pass(server, client, |bytes| messages.read(bytes));
-    let sent = sent.join().map_err(|_| Error::other("the sending side failed"))?;
+    let received = forward(server, client, |bytes| messages.read(bytes));
+    let sent = sent.join().map_err(|_| Error::other("forwarding to the server failed"))?;
     println!("closed {name} {sent} {received} {}", messages.rows);
     Ok(())
 }
 
 fn listen(name: &str, socket: &str, target: &str) -> Result<()> {
     let listener = UnixListener::bind(socket)?;
-    // The servers may run as another user.
+    // The servers may run as a different user.
     set_permissions(socket, Permissions::from_mode(0o777))?;
     let (name, target) = (name.to_owned(), target.to_owned());
     thread::spawn(move || {

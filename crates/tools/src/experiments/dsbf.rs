@@ -15,7 +15,7 @@ use lsbf::vector::Vector;
 /// l, the length of a string.
 pub const LENGTH: usize = 65_536;
 /// The largest k.
-pub const MOST: usize = 25;
+pub const MAX_TABLES: usize = 25;
 
 /// One of the two settings of the paper.
 #[derive(Debug, Clone, Copy)]
@@ -65,23 +65,23 @@ pub const SETTINGS: [Setting; 2] = [
     },
 ];
 
-/// What a query does with the share of bits that it changes.
+/// How a query changes the chosen bits of a member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Convention {
-    /// Each is drawn again, so that half of them change: what the paper's table was made with.
+    /// Each bit is redrawn, so that half of them change. The numbers in the paper's table follow this convention.
     Redrawn,
-    /// Each is flipped: what the paper's text says.
+    /// Each bit is flipped, as the text of the paper describes it.
     Flipped,
 }
 
 impl Convention {
     pub const ALL: [Convention; 2] = [Convention::Redrawn, Convention::Flipped];
 
-    /// The distance of a query that changes this share of the bits.
-    pub fn distance(self, share: f64) -> f64 {
+    /// The distance of a query in which this fraction of the bits is chosen.
+    pub fn distance(self, fraction: f64) -> f64 {
         match self {
-            Convention::Redrawn => share / 2.0,
-            Convention::Flipped => share,
+            Convention::Redrawn => fraction / 2.0,
+            Convention::Flipped => fraction,
         }
     }
 }
@@ -118,15 +118,15 @@ impl Setting {
         threshold(&self.params(tables, 0), 1.0)
     }
 
-    /// The law's false positives and false negatives.
-    pub fn law(&self, tables: usize, convention: Convention) -> (f64, f64) {
+    /// The rates of false positives and false negatives according to the theory.
+    pub fn theory(&self, tables: usize, convention: Convention) -> (f64, f64) {
         let q = |share: f64| dsbf::law(convention.distance(share), self.hashes, self.members as u64);
-        let (needed, tables) = (self.threshold(tables), tables as u32);
-        (binomial::at_least(tables, q(self.far), needed), binomial::below(tables, q(self.near), needed))
+        let (threshold, tables) = (self.threshold(tables), tables as u32);
+        (binomial::at_least(tables, q(self.far), threshold), binomial::below(tables, q(self.near), threshold))
     }
 }
 
-/// Masks of bits to change. One pass over the chosen bits makes the masks of both conventions.
+/// Masks of bits to change. The masks of both conventions are computed in one pass over the chosen bits.
 struct Changes {
     order: Vec<u16>,
     redrawn: Vec<u8>,
@@ -139,7 +139,7 @@ impl Changes {
         Changes { order: (0..=u16::MAX).collect(), redrawn: empty.clone(), flipped: empty }
     }
 
-    /// Chooses `count` bits, all different.
+    /// Chooses `count` distinct bits.
     fn draw(&mut self, count: usize, random: &mut Stream) {
         self.redrawn.fill(0);
         self.flipped.fill(0);
@@ -155,7 +155,7 @@ impl Changes {
     }
 }
 
-/// Events of one or more filters: by convention and k, false positives and false negatives.
+/// False positives and false negatives of one or more filters, by convention and k.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     counts: Vec<[Count; 2]>,
@@ -163,11 +163,11 @@ pub struct Outcome {
 
 impl Outcome {
     fn new() -> Self {
-        Outcome { counts: vec![[Count::default(); 2]; Convention::ALL.len() * MOST] }
+        Outcome { counts: vec![[Count::default(); 2]; Convention::ALL.len() * MAX_TABLES] }
     }
 
     fn at(convention: Convention, tables: usize) -> usize {
-        convention as usize * MOST + tables - 1
+        convention as usize * MAX_TABLES + tables - 1
     }
 
     pub fn positives(&self, convention: Convention, tables: usize) -> Count {
@@ -179,19 +179,19 @@ impl Outcome {
     }
 }
 
-/// How the queries of a run are made.
+/// How the bits that queries change are chosen.
 #[derive(Debug, Clone, Copy)]
 pub enum Masks {
-    /// Every query changes bits of its own choice.
+    /// Bits are chosen anew for every query.
     Fresh,
-    /// Queries share that many choices, each time turned around by a random number of words: a hundred times faster.
+    /// Queries share this number of masks, rotated by a random number of words: a hundred times faster.
     Pool(usize),
 }
 
-/// Builds `filters` filters and asks each for `queries` near and `queries` far strings.
+/// Builds `filters` filters and queries each for `queries` near and `queries` far strings.
 ///
-/// A filter with fewer tables is the beginning of one with more, as every table has random numbers of its own: one
-/// filter of 25 tables answers for every k.
+/// Every table has its own random numbers, so that the first k tables of a filter are a filter with k tables: one
+/// filter of 25 tables is enough for every k.
 pub fn run(setting: &Setting, filters: usize, queries: usize, masks: Masks, progress: Progress) -> Outcome {
     let parts = parallel(filters, progress, |i| run_one(setting, setting.seed + 1000 * i as u64, queries, masks));
     let mut total = Outcome::new();
@@ -206,18 +206,18 @@ pub fn run(setting: &Setting, filters: usize, queries: usize, masks: Masks, prog
 }
 
 fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcome {
-    let params = setting.params(MOST, seed);
+    let params = setting.params(MAX_TABLES, seed);
     let mut random = Stream::new(seed, 1 << 40);
     let mut engine = super::engine(&params, LENGTH as u32);
     let mut filter = Owned::new(&params, LENGTH as u32);
     let members: Vec<Vec<u8>> =
         (0..setting.members).map(|_| (0..LENGTH / 64).flat_map(|_| random.word().to_le_bytes()).collect()).collect();
     for member in &members {
-        filter.add(&mut engine, &Vector::Bytes(member)).expect("a member fits");
+        filter.add(&mut engine, &Vector::Bytes(member)).expect("members are valid vectors");
     }
     let functions = Functions::new(&params, LENGTH as u32, &[]).expect("the parameters are valid");
     let mut hasher = Hasher::new(&params, functions);
-    let needed: Vec<u32> = (1..=MOST).map(|k| setting.threshold(k)).collect();
+    let thresholds: Vec<u32> = (1..=MAX_TABLES).map(|k| setting.threshold(k)).collect();
     let Bits::Words(body) = filter.view().body() else { unreachable!("a filter with this many members is not a list") };
 
     let mut outcome = Outcome::new();
@@ -225,8 +225,8 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
     for (kind, share) in [(0, setting.far), (1, setting.near)] {
         let count = (share * LENGTH as f64) as usize;
         let mut pool: Vec<Changes> = Vec::new();
-        for asked in 0..queries {
-            let turn = match masks {
+        for number in 0..queries {
+            let rotation = match masks {
                 Masks::Fresh => {
                     if pool.is_empty() {
                         pool.push(Changes::new());
@@ -235,7 +235,7 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
                     0
                 }
                 Masks::Pool(size) => {
-                    if asked == 0 {
+                    if number == 0 {
                         pool.extend((0..size).map(|_| {
                             let mut changes = Changes::new();
                             changes.draw(count, &mut random);
@@ -252,13 +252,17 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
                     Convention::Redrawn => &changes.redrawn,
                     Convention::Flipped => &changes.flipped,
                 };
-                changed(member, mask, turn, &mut query);
-                hasher.family.start(&Vector::Bytes(&query)).and_then(|()| hasher.finish()).expect("a query fits");
+                change(member, mask, rotation, &mut query);
+                hasher
+                    .family
+                    .start(&Vector::Bytes(&query))
+                    .and_then(|()| hasher.finish())
+                    .expect("queries are valid vectors");
                 find_positions(&params, &hasher, body, &mut positions);
                 let mut found = 0;
-                for ((k, &at), needed) in (1..).zip(&positions).zip(&needed) {
+                for ((k, &at), threshold) in (1..).zip(&positions).zip(&thresholds) {
                     found += u32::from(is_set(body, at));
-                    outcome.counts[Outcome::at(convention, k)][kind].note((found >= *needed) == (kind == 0));
+                    outcome.counts[Outcome::at(convention, k)][kind].record((found >= *threshold) == (kind == 0));
                 }
             }
         }
@@ -266,12 +270,12 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
     outcome
 }
 
-/// A member with the bits of a mask changed, the mask turned around by `turn` words.
-fn changed(member: &[u8], mask: &[u8], turn: usize, out: &mut [u8]) {
+/// Writes a member to `out` with the bits of a mask changed. The mask is rotated by `rotation` words.
+fn change(member: &[u8], mask: &[u8], rotation: usize, out: &mut [u8]) {
     let (member, mask, out) = (member.as_chunks::<8>().0, mask.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
-    let (late, early) = mask.split_at(turn);
-    let (first, last) = out.split_at_mut(early.len());
-    for (out, (member, mask)) in [(first, (&member[..early.len()], early)), (last, (&member[early.len()..], late))] {
+    let (end, start) = mask.split_at(rotation);
+    let (first, last) = out.split_at_mut(start.len());
+    for (out, (member, mask)) in [(first, (&member[..start.len()], start)), (last, (&member[start.len()..], end))] {
         for ((out, &member), &mask) in out.iter_mut().zip(member).zip(mask) {
             *out = (u64::from_ne_bytes(member) ^ u64::from_ne_bytes(mask)).to_ne_bytes();
         }

@@ -1,6 +1,6 @@
-//! Predicted against measured rates, over kinds, metrics and parameters.
+//! Compares predicted with measured rates, over kinds, metrics and parameters.
 
-use super::vectors::World;
+use super::vectors::Distribution;
 use super::{Count, engine};
 use lsbf::design::{Options, parameters};
 use lsbf::filter::Owned;
@@ -8,14 +8,14 @@ use lsbf::hash::rng::Stream;
 use lsbf::params::{Family, Kind, Metric, Params};
 use lsbf::rates::{self, Facts};
 
-/// One filter to be built again and again, each time with other members and another seed.
+/// The parameters of filters that are built repeatedly, each time with another seed and other members.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub params: Params,
-    pub world: World,
+    pub distribution: Distribution,
     pub members: usize,
     pub theta: f64,
-    /// Where false negatives are counted.
+    /// The distance at which false negatives are counted.
     pub distance: f64,
 }
 
@@ -28,35 +28,35 @@ pub struct Rates {
     pub predicted_negatives: f64,
 }
 
-/// Builds `filters` filters and asks each `queries` times for vectors at theta x far and at `distance`.
+/// Builds `filters` filters and queries each for `queries` vectors at theta x far and `queries` vectors at `distance`.
 pub fn measure(setting: &Setting, filters: u64, queries: usize) -> Rates {
-    let Setting { params, world, theta, .. } = setting;
-    let far = world.possible((theta * params.far).min(params.metric.largest()));
-    let near = world.possible(setting.distance);
+    let Setting { params, distribution, theta, .. } = setting;
+    let far = distribution.attainable((theta * params.far).min(params.metric.largest()));
+    let near = distribution.attainable(setting.distance);
     let (mut positives, mut negatives) = (Count::default(), Count::default());
     let (mut predicted_positives, mut predicted_negatives) = (0.0, 0.0);
-    // Predictions hardly differ from filter to filter.
+    // Predictions differ little between filters, so that a few are enough.
     let predictions = filters.min(10);
     for seed in 0..filters {
         let params = Params { seed: params.seed + seed, ..params.clone() };
         let mut random = Stream::new(params.seed, 1 << 40);
-        let mut engine = engine(&params, world.dims());
-        let mut filter = Owned::new(&params, world.dims());
-        let members: Vec<_> = (0..setting.members).map(|_| world.member(&mut random)).collect();
+        let mut engine = engine(&params, distribution.dims());
+        let mut filter = Owned::new(&params, distribution.dims());
+        let members: Vec<_> = (0..setting.members).map(|_| distribution.member(&mut random)).collect();
         for member in &members {
-            filter.add(&mut engine, &member.view()).expect("a member fits");
+            filter.add(&mut engine, &member.view()).expect("members are valid vectors");
         }
         for _ in 0..queries {
-            let mut ask = |distance: f64| {
+            let mut accepted = |distance: f64| {
                 let member = &members[random.below(members.len() as u64) as usize];
-                let query = world.at_distance(member, distance, &mut random);
-                engine.contains(&filter.view().queried(), &query.view(), *theta).expect("a query fits")
+                let query = distribution.at_distance(member, distance, &mut random);
+                engine.contains(&filter.view().queried(), &query.view(), *theta).expect("queries are valid vectors")
             };
-            positives.note(ask(far));
-            negatives.note(!ask(near));
+            positives.record(accepted(far));
+            negatives.record(!accepted(near));
         }
         if seed < predictions {
-            let facts = Facts::of(&filter.image).expect("a filter is valid");
+            let facts = Facts::of(&filter.image).expect("the filter is valid");
             predicted_positives += rates::acceptance(&facts, far, *theta) / predictions as f64;
             predicted_negatives += (1.0 - rates::acceptance(&facts, near, *theta)) / predictions as f64;
         }
@@ -64,7 +64,8 @@ pub fn measure(setting: &Setting, filters: u64, queries: usize) -> Rates {
     Rates { positives, predicted_positives, negatives, predicted_negatives }
 }
 
-/// The families, each with its metric, a near distance and far distances from the closest that can be told apart.
+/// The families, each with its metric, a near distance, and three far distances, beginning with the smallest that a
+/// filter can distinguish from near.
 const FAMILIES: [(Family, Metric, f64, [f64; 3]); 6] = [
     (Family::Bits, Metric::Hamming, 0.02, [0.16, 0.2, 0.3]),
     (Family::Symbols, Metric::Hamming, 0.04, [0.32, 0.4, 0.6]),
@@ -74,10 +75,10 @@ const FAMILIES: [(Family, Metric, f64, [f64; 3]); 6] = [
     (Family::MinHash, Metric::Jaccard, 0.1, [0.5, 0.6, 0.8]),
 ];
 
-/// What is varied: which far, members and distance in units of capacity and near, theta, and parameters given.
+/// A variant of a setting: the index of far, members / capacity, distance / near, theta, and the given options.
 type Variant = (usize, f64, f64, f64, Options);
 
-fn given(change: impl Fn(&mut Options)) -> Options {
+fn with(change: impl Fn(&mut Options)) -> Options {
     let mut options = Options::default();
     change(&mut options);
     options
@@ -93,24 +94,24 @@ fn variants(kind: Kind) -> Vec<Variant> {
             (0, 1.0, 1.5, 1.5, default()),
             (1, 2.0, 1.5, 1.0, default()),
             (2, 1.5, 2.0, 1.5, default()),
-            (2, 1.0, 1.0, 1.0, given(|s| s.tables = Some(6))),
-            (1, 1.5, 2.0, 1.0, given(|s| (s.tables, s.votes) = (Some(12), Some(3)))),
+            (2, 1.0, 1.0, 1.0, with(|s| s.tables = Some(6))),
+            (1, 1.5, 2.0, 1.0, with(|s| (s.tables, s.votes) = (Some(12), Some(3)))),
         ],
         Kind::Lsbf => vec![
             (1, 1.0, 1.0, 1.0, default()),
             (2, 2.0, 1.0, 1.0, default()),
-            (1, 2.0, 2.0, 1.5, given(|s| s.robust = Some(false))),
-            (1, 1.5, 1.0, 1.0, given(|s| (s.overflow, s.tables) = (Some(0), Some(2)))),
-            (2, 1.5, 1.0, 1.0, given(|s| (s.overflow, s.verify_bits) = (Some(0), Some(0)))),
+            (1, 2.0, 2.0, 1.5, with(|s| s.robust = Some(false))),
+            (1, 1.5, 1.0, 1.0, with(|s| (s.overflow, s.tables) = (Some(0), Some(2)))),
+            (2, 1.5, 1.0, 1.0, with(|s| (s.overflow, s.verify_bits) = (Some(0), Some(0)))),
         ],
         Kind::Probing => Vec::new(),
         Kind::Ilbf => vec![
             (0, 1.0, 1.5, 1.0, default()),
             (0, 1.0, 3.0, 2.0, default()),
-            (0, 1.0, 1.5, 0.5, given(|s| s.votes = Some(9))),
-            (2, 1.0, 2.0, 1.0, given(|s| s.votes = Some(8))),
-            (2, 1.0, 2.0, 2.0, given(|s| (s.aligned, s.votes) = (Some(true), Some(7)))),
-            (2, 1.0, 2.0, 1.0, given(|s| (s.slots, s.bloom_hashes, s.blooms, s.votes) = BIG_BLOOMS)),
+            (0, 1.0, 1.5, 0.5, with(|s| s.votes = Some(9))),
+            (2, 1.0, 2.0, 1.0, with(|s| s.votes = Some(8))),
+            (2, 1.0, 2.0, 2.0, with(|s| (s.aligned, s.votes) = (Some(true), Some(7)))),
+            (2, 1.0, 2.0, 1.0, with(|s| (s.slots, s.bloom_hashes, s.blooms, s.votes) = BIG_BLOOMS)),
             (1, 2.0, 1.5, 1.5, default()),
         ],
     }
@@ -136,7 +137,8 @@ pub fn settings() -> Vec<Setting> {
                 };
                 let (params, _) = parameters(kind, metric, &options).expect("the setting can be designed");
                 let members = (load * capacity as f64) as usize;
-                settings.push(Setting { params, world: World::wide(family), members, theta, distance: times * near });
+                let distribution = Distribution::wide(family);
+                settings.push(Setting { params, distribution, members, theta, distance: times * near });
             }
         }
     }

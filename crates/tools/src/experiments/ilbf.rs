@@ -1,4 +1,4 @@
-//! Table I and Figures 2 to 6 of the ILBF letter, and centred windows against aligned blocks.
+//! Table I and Figures 2 to 6 of the ILBF letter, and a comparison of centred windows with aligned blocks.
 
 use super::{Count, Progress, engine, parallel};
 use lsbf::binomial;
@@ -33,8 +33,8 @@ pub const TABLE: [(u32, u32, [f64; 6]); 10] = [
     (10, 15, [0.8015, 0.0000, 0.0736, 0.0003, 0.0679, 0.0322]),
 ];
 
-/// The filter of Table I: k = 16, u = 32, m = 8192, w = 1, k' = 4. `near` is the distance of [`range_queries`], which
-/// only matters where the filter chooses votes itself.
+/// The filter of Table I: k = 16, u = 32, m = 8192, w = 1, k' = 4. `near` is the distance of [`range_queries`]; it only
+/// matters if the filter chooses its votes itself.
 pub fn params(aligned: bool, votes: u32, seed: u64) -> Params {
     Params {
         kind: Kind::Ilbf,
@@ -60,12 +60,13 @@ pub fn params(aligned: bool, votes: u32, seed: u64) -> Params {
     }
 }
 
-/// The difference of near queries in every coordinate for Table I; far queries differ by a hundred times that.
+/// The difference in every coordinate between a member and a near query of Table I; far queries differ by a hundred
+/// times as much.
 pub fn table_difference(theta: u32) -> f64 {
     0.1 + 0.005 * f64::from(theta - 1)
 }
 
-/// What is asked for.
+/// A kind of query.
 #[derive(Debug, Clone, Copy)]
 pub enum Query {
     /// A member, every coordinate moved up or down by an amount uniform in this range.
@@ -92,14 +93,14 @@ impl Query {
     /// The distance of such a query from its member.
     pub fn distance(self) -> f64 {
         match self {
-            // The mean of the squared step is that of its range.
+            // The mean square of a step that is uniform in this range.
             Query::Moved(low, high) => (DIMS as f64 * (low * low + low * high + high * high) / 3.0).sqrt(),
             Query::Unrelated => f64::INFINITY,
         }
     }
 }
 
-/// Coordinates are uniform in [1, 1000], moved by `away`.
+/// A vector whose coordinates are uniform in [1, 1000], shifted by `away`.
 fn vector(random: &mut Stream, away: f64) -> Vec<f64> {
     (0..DIMS).map(|_| 1.0 + 999.0 * random.uniform() + away).collect()
 }
@@ -120,44 +121,48 @@ impl Draw {
         let mut filter = Owned::new(&params, DIMS as u32);
         let members: Vec<Vec<f64>> = (0..members).map(|_| vector(&mut random, away)).collect();
         for member in &members {
-            filter.add(&mut engine, &Vector::F64(member)).expect("a member fits");
+            filter.add(&mut engine, &Vector::F64(member)).expect("members are valid vectors");
         }
         Draw { engine, filter, members, away, random }
     }
 
-    /// How often each number of votes was found.
+    /// Counts the votes of `queries` queries.
     pub fn votes(&mut self, query: Query, theta: f64, queries: usize) -> Votes {
         let mut votes = Votes::default();
         for _ in 0..queries {
-            let asked = query.draw(&self.members, self.away, &mut self.random);
-            let found =
-                self.engine.votes(&self.filter.view().queried(), &Vector::F64(&asked), theta).expect("a query fits");
+            let drawn = query.draw(&self.members, self.away, &mut self.random);
+            let found = self
+                .engine
+                .votes(&self.filter.view().queried(), &Vector::F64(&drawn), theta)
+                .expect("queries are valid vectors");
             votes.0[found as usize] += 1;
         }
         votes
     }
 
-    /// How many are accepted with the votes the filter asks for itself.
+    /// Counts the queries that are accepted with the votes that the filter chooses itself.
     pub fn accepted(&mut self, query: Query, theta: f64, queries: usize) -> Count {
         let mut count = Count::default();
         for _ in 0..queries {
-            let asked = query.draw(&self.members, self.away, &mut self.random);
-            count.note(
-                self.engine.contains(&self.filter.view().queried(), &Vector::F64(&asked), theta).expect("a query fits"),
+            let drawn = query.draw(&self.members, self.away, &mut self.random);
+            count.record(
+                self.engine
+                    .contains(&self.filter.view().queried(), &Vector::F64(&drawn), theta)
+                    .expect("queries are valid vectors"),
             );
         }
         count
     }
 
-    /// P(accepted) as predicted from the fill, with the votes given.
+    /// P(accepted) as predicted from the fill of the filter, with the given votes.
     pub fn predicted(&self, distance: f64, theta: f64, votes: u32) -> f64 {
-        let mut facts = Facts::of(&self.filter.image).expect("a filter is valid");
+        let mut facts = Facts::of(&self.filter.image).expect("the filter is valid");
         facts.params.votes = votes;
         rates::acceptance(&facts, distance, theta)
     }
 }
 
-/// How many queries found each number of votes.
+/// The number of queries for each number of votes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Votes([u64; TABLES + 1]);
 
@@ -184,7 +189,7 @@ pub fn theorem_2(aligned: bool, distance: f64, theta: f64, votes: u32) -> f64 {
     binomial::below(TABLES as u32, votes::hit(&params(aligned, 0, 0), distance, theta), votes)
 }
 
-/// Theorem 3, its load times theta as every virtual filter joins theta Blooms.
+/// Theorem 3, with its load multiplied by theta, as every virtual filter joins theta Blooms.
 pub fn theorem_3(theta: f64, votes: u32, members: usize) -> f64 {
     let Params { tables, slots, blooms, bloom_hashes, .. } = params(true, 0, 0);
     let per_bloom = (members * tables as usize) as f64 / f64::from(blooms);
@@ -193,14 +198,14 @@ pub fn theorem_3(theta: f64, votes: u32, members: usize) -> f64 {
     binomial::at_least(slots, slot, bloom_hashes)
 }
 
-/// Near and far rates of one theta in each draw.
+/// The votes of near and far queries at one theta, for each draw.
 pub struct Row {
     pub theta: f64,
     pub near: Vec<Votes>,
     pub far: Vec<Votes>,
 }
 
-/// Asks for near and far queries at each theta, in many draws of projections and members.
+/// Runs near and far queries at each theta, in many draws of projections and members.
 pub fn rows(
     aligned: bool,
     away: f64,
@@ -232,12 +237,12 @@ pub fn table_queries(theta: f64) -> (Query, Query) {
     (Query::Moved(step, step), Query::Moved(100.0 * step, 100.0 * step))
 }
 
-/// The queries of the comparison: differences of 0.100 to 0.145, far ones a hundred times that.
+/// The queries of the comparison: differences of 0.100 to 0.145, for far queries a hundred times as much.
 pub fn range_queries() -> (Query, Query) {
     (Query::Moved(0.1, 0.145), Query::Moved(10.0, 14.5))
 }
 
-/// How often a pair at `distance` shares a Bloom, buckets taken modulo `blooms`.
+/// Counts how often two vectors at `distance` share a Bloom: a bucket modulo `blooms`.
 pub fn collisions(distance: f64, blooms: u32, draws: u64, pairs: usize) -> Count {
     let mut count = Count::default();
     for seed in 0..draws {
@@ -245,7 +250,7 @@ pub fn collisions(distance: f64, blooms: u32, draws: u64, pairs: usize) -> Count
         let mut projection = Projection::new(&params, DIMS as u32).expect("the parameters are valid");
         let mut random = Stream::new(seed, 1 << 40);
         let mut buckets = |x: &[f64]| {
-            projection.start(&Vector::F64(x)).expect("a vector fits");
+            projection.start(&Vector::F64(x)).expect("the vector is valid");
             projection.numbers().to_vec()
         };
         for _ in 0..pairs {
@@ -254,14 +259,14 @@ pub fn collisions(distance: f64, blooms: u32, draws: u64, pairs: usize) -> Count
             let length = step.iter().map(|s| s * s).sum::<f64>().sqrt();
             let y: Vec<f64> = x.iter().zip(step).map(|(x, s)| x + s * distance / length).collect();
             for (a, b) in buckets(&x).into_iter().zip(buckets(&y)) {
-                count.note((a - b).rem_euclid(i64::from(blooms)) == 0);
+                count.record((a - b).rem_euclid(i64::from(blooms)) == 0);
             }
         }
     }
     count
 }
 
-/// Theorem 1, exact.
+/// Theorem 1: the exact probability of a collision.
 pub fn theorem_1(distance: f64, blooms: u32) -> f64 {
     collision::same_modulo(Family::Gaussian, distance, 1.0, blooms)
 }

@@ -1,4 +1,4 @@
-//! Amplification: AND, OR and their combinations, on the real hash functions.
+//! Amplification: AND, OR and their combinations, measured with the hash functions of a filter.
 
 use super::{Count, Progress, parallel};
 use lsbf::hash::bits::BitSampling;
@@ -21,7 +21,7 @@ pub fn or_and(p: f64) -> f64 {
 
 const LENGTH: usize = 1_000;
 
-/// Four tables of four bits each, as a filter samples them.
+/// Four tables of four sampled bits each.
 fn params(seed: u64) -> Params {
     Params {
         kind: Kind::Dsbf,
@@ -47,8 +47,8 @@ fn params(seed: u64) -> Params {
     }
 }
 
-/// Pairs of strings that agree in a share `p` of their bits, each pair with functions of its own: how often some table
-/// agrees in all four bits, and how often every table agrees in some bit.
+/// Compares pairs of strings that agree in a fraction `p` of their bits, each pair with its own hash functions: how
+/// often some table agrees in all four bits (AND-OR), and how often every table agrees in some bit (OR-AND).
 pub fn amplified(p: f64, pairs: usize, progress: Progress) -> (Count, Count) {
     const PARTS: usize = 20;
     let differ = ((1.0 - p) * LENGTH as f64).round() as usize;
@@ -62,8 +62,8 @@ pub fn amplified(p: f64, pairs: usize, progress: Progress) -> (Count, Count) {
             super::vectors::distinct(LENGTH, differ, &mut random, |bit| y[bit / 8] ^= 1 << (bit % 8));
             let (first, second) = (sampled(&mut sampling, &x), sampled(&mut sampling, &y));
             let differences = || first.iter().zip(&second).map(|(a, b)| a ^ b);
-            and_or.note(differences().any(|bits| bits == 0));
-            or_and.note(differences().all(|bits| bits != 0b1111));
+            and_or.record(differences().any(|bits| bits == 0));
+            or_and.record(differences().all(|bits| bits != 0b1111));
         }
         (and_or, or_and)
     });
@@ -72,7 +72,7 @@ pub fn amplified(p: f64, pairs: usize, progress: Progress) -> (Count, Count) {
 
 /// The sampled bits of each table.
 fn sampled(sampling: &mut BitSampling, string: &[u8]) -> Vec<u64> {
-    sampling.start(&Vector::Bytes(string)).expect("a string fits");
+    sampling.start(&Vector::Bytes(string)).expect("the string is valid");
     match sampling.buckets() {
         Buckets::Bits(tuples) => tuples.to_vec(),
         Buckets::Numbers(_) => unreachable!("the buckets of sampled bits are bits"),

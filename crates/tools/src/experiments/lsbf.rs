@@ -1,4 +1,4 @@
-//! The LSBF with each of its schemes on and off.
+//! The LSBF with and without each of its schemes.
 
 use super::{Count, Progress, engine, parallel};
 use lsbf::filter::Owned;
@@ -10,10 +10,10 @@ use lsbf::vector::Vector;
 
 pub const MEMBERS: usize = 10_000;
 pub const DIMS: usize = 20;
-/// Coordinates are uniform in 0..SPREAD: members are so far from each other that even wide buckets are not shared.
+/// Coordinates are uniform in 0..SPREAD: members are so far apart that they do not share even wide buckets.
 const SPREAD: f64 = 1e9;
 
-/// What of the paper's section 3 is used.
+/// The schemes of the paper's section 3 that a filter uses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scheme {
     Basic,
@@ -47,7 +47,8 @@ pub struct Shape {
 pub const SHAPES: [Shape; 2] =
     [Shape { tables: 7, hashes: 10, width: 100.0 }, Shape { tables: 4, hashes: 4, width: 20.0 }];
 
-/// A filter of 40000 bits a table (a fill of 0.22) and a verification filter at its optimum (a rate of 0.0039); R = 1.
+/// A filter for R = 1: 40000 bits per table (a fill of 0.22), and a verification filter of optimal size (a rate of
+/// 0.0039).
 pub fn params(shape: Shape, scheme: Scheme, seed: u64) -> Params {
     let verified = scheme != Scheme::Basic;
     Params {
@@ -74,7 +75,7 @@ pub fn params(shape: Shape, scheme: Scheme, seed: u64) -> Params {
     }
 }
 
-/// Acceptance at one distance.
+/// Queries accepted at one distance, measured and predicted.
 #[derive(Debug, Clone, Copy)]
 pub struct Accepted {
     pub distance: f64,
@@ -82,7 +83,7 @@ pub struct Accepted {
     pub predicted: f64,
 }
 
-/// How many vectors are accepted at each distance, in `filters` filters.
+/// Measures acceptance at each distance over `filters` filters, with `queries` queries each.
 pub fn acceptance(
     shape: Shape,
     scheme: Scheme,
@@ -106,25 +107,29 @@ fn one_filter(params: &Params, distances: &[f64], queries: usize) -> Vec<(Count,
     let mut filter = Owned::new(params, DIMS as u32);
     let members: Vec<Vec<f64>> = (0..MEMBERS).map(|_| (0..DIMS).map(|_| random.uniform() * SPREAD).collect()).collect();
     for member in &members {
-        filter.add(&mut engine, &Vector::F64(member)).expect("a member fits");
+        filter.add(&mut engine, &Vector::F64(member)).expect("members are valid vectors");
     }
-    let facts = Facts::of(&filter.image).expect("a filter is valid");
+    let facts = Facts::of(&filter.image).expect("the filter is valid");
     let mut query = vec![0.0; DIMS];
-    let mut ask = |distance: f64| {
+    let mut accepted = |distance: f64| {
         let mut count = Count::default();
         for _ in 0..queries {
             let member = &members[random.below(members.len() as u64) as usize];
             query.iter_mut().for_each(|x| *x = random.gaussian());
             let scale = distance / query.iter().map(|x| x * x).sum::<f64>().sqrt();
             query.iter_mut().zip(member).for_each(|(x, m)| *x = m + *x * scale);
-            count.note(engine.contains(&filter.view().queried(), &Vector::F64(&query), 1.0).expect("a query fits"));
+            count.record(
+                engine
+                    .contains(&filter.view().queried(), &Vector::F64(&query), 1.0)
+                    .expect("queries are valid vectors"),
+            );
         }
         (count, rates::acceptance(&facts, distance, 1.0))
     };
-    distances.iter().map(|&distance| ask(distance)).collect()
+    distances.iter().map(|&distance| accepted(distance)).collect()
 }
 
-/// The shape that needs the smallest far / near for at most 5 % false negatives and 1 % false positives, with that far.
+/// The shape with the smallest far / near that has at most 5 % false negatives and 1 % false positives, and its far.
 pub fn smallest_ratio(scheme: Scheme) -> (Shape, f64) {
     let array = -libm::expm1(-0.25);
     let verify = if scheme == Scheme::Basic { 1.0 } else { libm::pow(0.5, 8.0) };
@@ -139,7 +144,7 @@ pub fn smallest_ratio(scheme: Scheme) -> (Shape, f64) {
                 if accepted(1.0) < 0.95 || accepted(best.1.min(1e6)) > 0.01 {
                     continue;
                 }
-                // Acceptance falls with the distance.
+                // Bisection: acceptance decreases with the distance.
                 let (mut low, mut high) = (1.0, best.1.min(1e6));
                 while high / low > 1.0001 {
                     let middle = f64::sqrt(low * high);

@@ -1,5 +1,5 @@
-//! The experiments behind docs/papers.md and tests/papers.rs: what is drawn, what is asked, what is counted. They use
-//! the filters as everybody does, through an [`Engine`], and the same seeds give the same numbers everywhere.
+//! The experiments of docs/papers.md and tests/papers.rs. They build and query filters through an [`Engine`], as the
+//! extension does, and the same seeds give the same numbers on every machine.
 
 pub mod dsbf;
 pub mod grid;
@@ -13,12 +13,12 @@ use ::lsbf::params::Params;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Told how much of an experiment is done: parts done, parts in all.
+/// Called with the progress of an experiment: parts done, and parts in total.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 const THREADS: usize = 2;
 
-/// Runs parts of an experiment on two threads. Part `i` draws from seeds of its own, so that the order does not matter.
+/// Runs parts of an experiment on two threads. Each part has its own seeds, so that their order does not matter.
 pub fn parallel<T: Send>(parts: usize, progress: Progress, run: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let results: Vec<Mutex<Option<T>>> = (0..parts).map(|_| Mutex::new(None)).collect();
@@ -37,13 +37,13 @@ pub fn parallel<T: Send>(parts: usize, progress: Progress, run: impl Fn(usize) -
     results.into_iter().map(|slot| slot.into_inner().unwrap().expect("every part ran")).collect()
 }
 
-/// An engine for parameters that are known to be valid.
+/// An engine for valid parameters.
 pub fn engine(params: &Params, dims: u32) -> Engine {
     params.validate().expect("parameters of an experiment are valid");
     Engine::new(params.clone(), dims).expect("parameters of an experiment can be expanded")
 }
 
-/// How often something happened.
+/// The number of events in a number of trials.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Count {
     pub events: u64,
@@ -51,7 +51,7 @@ pub struct Count {
 }
 
 impl Count {
-    pub fn note(&mut self, event: bool) {
+    pub fn record(&mut self, event: bool) {
         self.events += u64::from(event);
         self.trials += 1;
     }
@@ -60,8 +60,8 @@ impl Count {
         self.events as f64 / self.trials.max(1) as f64
     }
 
-    /// Standard errors between the rate and one that is expected. Where hardly an event is expected, the error is that
-    /// of one event.
+    /// The difference between the rate and an expected one, in standard errors. If less than one event is expected, the
+    /// standard error is that of one event.
     pub fn deviation(self, expected: f64) -> f64 {
         let trials = self.trials.max(1) as f64;
         let error = (expected * (1.0 - expected)).max(1.0 / trials) / trials;
@@ -75,7 +75,7 @@ impl std::iter::Sum for Count {
     }
 }
 
-/// A mean over filters, with the spread between them.
+/// A mean over filters, with the standard deviation between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
     pub mean: f64,

@@ -1,4 +1,4 @@
-//! The fixed part of a filter: where everything else is.
+//! The fixed part of a filter, which determines the layout of the rest.
 
 use super::super::kind::Counters;
 use super::super::{list, sketch};
@@ -9,23 +9,29 @@ use super::{
 use crate::error::Result;
 use crate::params::Params;
 
-/// Where things are in an image.
+/// The header of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
+    /// Whether the filter has members, and thus a sketch and bits.
     pub has_body: bool,
     /// Whether the body is a list of the bits set.
     pub is_sparse: bool,
+    /// Whether the filter has a centre.
     pub has_centre: bool,
+    /// The length of the stored parameters in bytes.
     pub params_len: usize,
+    /// The dimensions; 0 for sets, or if not known yet.
     pub dims: u32,
-    /// With a list: registers of the sketch that are set; otherwise zero.
+    /// With a list: the number of registers of the sketch that are set; otherwise zero.
     pub registers: u32,
+    /// The number of bits set.
     pub ones: u64,
+    /// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set.
     pub squares: u64,
 }
 
 impl Header {
-    /// Reads the fixed part of an image that starts at its byte 0; the rest may be missing.
+    /// Reads the header from the first bytes of an image; the rest may be missing.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Header> {
         if bytes.len() < FIXED {
@@ -35,7 +41,7 @@ impl Header {
             return Err(corrupt("it does not begin with \"LSBF\""));
         }
         if bytes[8] != VERSION {
-            return Err(corrupt(format!("version {} is unknown, this build reads version {VERSION}", bytes[8])));
+            return Err(corrupt(format!("version {} is not supported, expected version {VERSION}", bytes[8])));
         }
         let params_len = u32_at(bytes, 12) as usize;
         let (flags, registers) = (bytes[9], u32_at(bytes, 20));
@@ -45,10 +51,10 @@ impl Header {
             || is_sparse && flags & HAS_BODY == 0
             || (registers != 0) != is_sparse
         {
-            return Err(corrupt("unknown flags"));
+            return Err(corrupt("invalid flags"));
         }
         if params_len > MAX_PARAMS {
-            return Err(corrupt(format!("parameters of {params_len} bytes")));
+            return Err(corrupt(format!("parameters of {params_len} bytes exceed the limit of {MAX_PARAMS}")));
         }
         Ok(Header {
             has_body: flags & HAS_BODY != 0,
@@ -62,7 +68,7 @@ impl Header {
         })
     }
 
-    /// What is counted of the bits; `None` for a filter without members.
+    /// The counters; `None` for a filter without members.
     #[inline]
     pub fn counters(&self) -> Option<Counters> {
         self.has_body.then_some(Counters { ones: self.ones, squares: self.squares })
@@ -70,16 +76,16 @@ impl Header {
 
     /// The stored parameters of an image.
     pub fn params<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8]> {
-        bytes.get(FIXED..FIXED + self.params_len).ok_or_else(|| corrupt("it ends within the parameters"))
+        bytes.get(FIXED..FIXED + self.params_len).ok_or_else(|| corrupt("it is truncated within the parameters"))
     }
 
-    /// Words before the body.
+    /// The number of words before the sketch and the centre.
     #[inline]
     pub fn words(&self) -> usize {
         (FIXED + self.params_len).div_ceil(8)
     }
 
-    /// Where the centre starts, if there is one.
+    /// The first word of the centre, if there is one.
     #[inline]
     pub(super) fn centre_start(&self) -> usize {
         self.words()
@@ -90,7 +96,7 @@ impl Header {
             }
     }
 
-    /// Words of the whole image.
+    /// The number of words of the whole image.
     #[inline]
     pub fn image_words(&self, params: &Params) -> usize {
         self.body_start()
@@ -101,12 +107,12 @@ impl Header {
             }
     }
 
-    /// The header of a filter without members; with room for some if `has_body`.
+    /// The header of a filter without members. With `has_body`, its image has space for sketch and bits.
     pub fn empty(params_len: usize, dims: u32, has_centre: bool, has_body: bool) -> Header {
         Header { has_body, is_sparse: false, has_centre, params_len, dims, registers: 0, ones: 0, squares: 0 }
     }
 
-    /// Words before the bit words; all words of a filter without members.
+    /// The number of words before the bits: all words of a filter without members.
     #[inline]
     pub fn body_start(&self) -> usize {
         self.centre_start() + if self.has_centre { centre_words(self.dims) } else { 0 }
@@ -117,18 +123,18 @@ fn centre_words(dims: u32) -> usize {
     (dims as usize).div_ceil(2)
 }
 
-/// Words of an image with bit words, or without members.
+/// The number of words of an image without members, or whose bits are words.
 pub fn image_words(params: &Params, params_len: usize, dims: u32, has_body: bool) -> usize {
     Header::empty(params_len, dims, params.centre() != 0, has_body).image_words(params)
 }
 
-/// What parameters keep of a centre: a hash that is never zero.
+/// The hash of a centre that the parameters contain; never zero.
 pub fn centre_hash(centre: &[f32]) -> u64 {
     let bytes: Vec<u8> = centre.iter().flat_map(|x| x.to_le_bytes()).collect();
     xxhash_rust::xxh3::xxh3_64(&bytes).max(1)
 }
 
-/// Writes what comes before sketch and bits into a zeroed image. The centre is empty where there is none.
+/// Writes the header, the parameters and the centre, which may be empty, into a zeroed image.
 pub fn write_front(image: &mut [u64], header: &Header, params: &[u8], centre: &[f32]) {
     set_counters(image, header.ones, header.squares);
     let bytes = bytes_of_mut(image);
@@ -156,12 +162,12 @@ pub fn set_dims(image: &mut [u64], dims: u32) {
     bytes_of_mut(image)[16..20].copy_from_slice(&dims.to_le_bytes());
 }
 
-/// The header of an image that is known to be valid.
+/// The header of a validated image.
 pub fn header_of(image: &[u64]) -> Header {
-    Header::read(bytes_of(image)).expect("an image inside is valid")
+    Header::read(bytes_of(image)).expect("a validated image")
 }
 
-/// The stored parameters of an image that is known to be valid.
+/// The stored parameters of a validated image.
 pub fn params_of(image: &[u64]) -> &[u8] {
-    header_of(image).params(bytes_of(image)).expect("an image inside is valid")
+    header_of(image).params(bytes_of(image)).expect("a validated image")
 }

@@ -1,25 +1,25 @@
 //! The format of a filter, version 1 (docs/format.md).
 //!
-//! An image is a filter as it lies in memory, in 64-bit words. Its first four bytes belong to PostgreSQL (the length)
-//! and are no part of the filter: text, binary and `bytea` forms start at byte 4.
+//! An image is a filter in memory, as 64-bit words. Its first four bytes are PostgreSQL's length word and not part of
+//! the filter: the text, binary and `bytea` forms start at byte 4.
 //!
 //! ```text
-//! byte  0  4  length, PostgreSQL's
+//! byte  0  4  length word of PostgreSQL
 //!       4  4  "LSBF"
 //!       8  1  version, 1
 //!       9  1  flags: 1 has a body, 2 has a centre, 4 the body is a list
 //!      10  2  zero
 //!      12  4  length of the parameters
-//!      16  4  dims, 0 while unknown
-//!      20  4  with a list: registers of the member sketch that are set; otherwise zero
-//!      24  8  bits set
-//!      32  8  ILBF: sum over all Blooms of their bits set, squared; otherwise zero
-//!      40  .  parameters (bincode), zeros to a multiple of 8
-//!       .  1024  member sketch, only with a body; with a list, 2 bytes for each register set, zeros to a multiple of 8
-//!       .  .  centre: dims singles, zeros to a multiple of 8, only with a centre
-//!       .  .  bit words, only with a body; with a list, 4 bytes for each bit set, zeros to a multiple of 8
+//!      16  4  dims, 0 for sets and if not known yet
+//!      20  4  with a list: number of registers of the member sketch that are set; otherwise zero
+//!      24  8  number of bits set
+//!      32  8  ILBF: sum over all small Bloom filters of the square of the number of bits set; otherwise zero
+//!      40  .  parameters (bincode), padded with zeros to a multiple of 8
+//!       .  1024  member sketch, only with a body; with a list, 2 bytes per register set, padded to a multiple of 8
+//!       .  .  centre, only if there is one: dims single-precision numbers, padded to a multiple of 8
+//!       .  .  bit words, only with a body; with a list, 4 bytes per bit set, padded to a multiple of 8
 //! ```
-//! All numbers are little endian. A filter has a body when it has members.
+//! All numbers are little endian. A filter has a body if it has members.
 
 mod header;
 mod params;
@@ -41,11 +41,11 @@ const HAS_CENTRE: u8 = 2;
 const IS_SPARSE: u8 = 4;
 /// Bytes before the parameters.
 pub const FIXED: usize = 40;
-/// Bytes of an image that belong to PostgreSQL.
+/// Bytes of PostgreSQL's length word.
 pub const RESERVED: usize = 4;
 const MAX_PARAMS: usize = 256;
 
-/// Bytes of an image that are sure to hold everything before the centre and the bit words.
+/// An upper bound for the number of bytes before the centre and the bits.
 pub const FRONT: usize = (FIXED + MAX_PARAMS).next_multiple_of(8) + sketch::WORDS * 8;
 
 fn corrupt(why: impl std::fmt::Display) -> Error {
@@ -56,7 +56,7 @@ fn bytes_of(image: &[u64]) -> &[u8] {
     bytemuck::cast_slice(image)
 }
 
-/// An image, or a part of it, as bytes.
+/// An image or a part of it, as bytes.
 pub fn bytes_of_mut(image: &mut [u64]) -> &mut [u8] {
     bytemuck::cast_slice_mut(image)
 }
@@ -69,7 +69,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// An image as bytes, without PostgreSQL's part.
+/// An image as bytes, without PostgreSQL's length word.
 pub fn payload(image: &[u64]) -> &[u8] {
     &bytes_of(image)[RESERVED..]
 }

@@ -1,7 +1,7 @@
-//! The parameters as they are stored, and the only file that knows bincode.
+//! The stored form of the parameters.
 //!
-//! bincode is no longer maintained and its 3.0 is not usable; the 2.0 line is pinned. What it writes here is small and
-//! frozen by golden files, so that it can be replaced by a hand-written reader without a change of format.
+//! This is the only file that uses bincode, which is no longer maintained: its version is pinned to 2.0. Golden files
+//! freeze what it writes, so that hand-written code can replace it without a change of format.
 
 use super::corrupt;
 use crate::error::Result;
@@ -13,7 +13,7 @@ fn config() -> impl bincode::config::Config {
 
 /// The parameters as stored.
 pub fn encode_params(params: &Params) -> Vec<u8> {
-    const ALWAYS: &str = "plain numbers always encode";
+    const ALWAYS: &str = "numbers can always be encoded";
     let mut bytes = bincode::serde::encode_to_vec(params, config()).expect(ALWAYS);
     if let Some(probing) = &params.probing {
         bytes.extend(bincode::serde::encode_to_vec(probing, config()).expect(ALWAYS));
@@ -21,7 +21,7 @@ pub fn encode_params(params: &Params) -> Vec<u8> {
     bytes
 }
 
-/// Reads stored parameters: valid ones, written the one way they can be written.
+/// Reads and validates stored parameters, which must be in canonical form.
 pub fn decode_params(bytes: &[u8]) -> Result<Params> {
     let unreadable = |_| corrupt("the parameters cannot be read");
     let decoded: std::result::Result<(Params, usize), _> = bincode::serde::decode_from_slice(bytes, config());

@@ -1,4 +1,4 @@
-//! Complete validation of filters that come from outside.
+//! Complete validation of filters from untrusted sources.
 
 use super::super::{count, ilbf, list, sketch};
 use super::{FIXED, Header, MAX_PARAMS, RESERVED, View, bytes_of, bytes_of_mut, centre_hash, corrupt, decode_params};
@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::params::{Family, Params, check_dims};
 use std::ops::DerefMut;
 
-/// Checks the dims a header claims against the parameters.
+/// Checks the dims of a header.
 fn check_header_dims(params: &Params, header: &Header) -> Result<()> {
     if params.family == Family::MinHash {
         return if header.dims == 0 { Ok(()) } else { Err(corrupt("sets have no dims")) };
@@ -20,8 +20,8 @@ fn check_header_dims(params: &Params, header: &Header) -> Result<()> {
     check_expansion(params, header.dims).map_err(|e| corrupt(e.message))
 }
 
-/// Makes an image from the bytes of its text, binary or bytea form, all of them checked, in zeroed memory of so many words
-/// as are asked for. Few members may come as words; what is made is the one form they have.
+/// Validates the bytes of a text, binary or bytea form and copies them into zeroed memory from `allocate`, which takes
+/// the number of words. A filter whose bits are given as words is converted to a list if it must be one.
 pub fn read_payload<M>(payload: &[u8], allocate: impl Fn(usize) -> M) -> Result<M>
 where
     M: DerefMut<Target = [u64]>,
@@ -37,11 +37,11 @@ where
     interrupt::check();
     let view = View::new(&image)?;
     let params = decode_params(view.stored())?;
-    Ok(list::folded(&params, &view, &view.centre()?, allocate)?.unwrap_or(image))
+    Ok(list::to_list(&params, &view, &view.centre()?, allocate)?.unwrap_or(image))
 }
 
-/// Checks what can be checked from the first bytes of a payload, and says how many words the image must have. Nothing
-/// is allocated before this has agreed with the length given.
+/// Checks header and parameters; returns the number of words of the image. Nothing is allocated before the length of
+/// the payload has been compared with it.
 fn check_length(payload: &[u8]) -> Result<usize> {
     let mut start = [0u8; FIXED + MAX_PARAMS];
     let shown = payload.len().min(start.len() - RESERVED);
@@ -50,7 +50,7 @@ fn check_length(payload: &[u8]) -> Result<usize> {
     let params = decode_params(header.params(&start[..RESERVED + shown])?)?;
     check_header_dims(&params, &header)?;
     if header.has_centre != (params.centre() != 0) || header.has_centre && header.dims == 0 {
-        return Err(corrupt("its centre is missing or not called for"));
+        return Err(corrupt("its centre is missing or unexpected"));
     }
     if header.is_sparse && !list::is_sparse(&params, header.registers, header.ones) {
         return Err(corrupt("it has too many bits set for a list"));
@@ -58,12 +58,12 @@ fn check_length(payload: &[u8]) -> Result<usize> {
     let words = header.image_words(&params);
     let expected = words * 8 - RESERVED;
     if payload.len() != expected {
-        return Err(corrupt(format!("it has {} bytes, its parameters call for {expected}", payload.len())));
+        return Err(corrupt(format!("it has {} bytes, but its parameters require {expected}", payload.len())));
     }
     Ok(words)
 }
 
-/// Checks an image completely; that its length is right was checked.
+/// Validates an image completely, except for its length.
 pub fn check_image(image: &[u64]) -> Result<()> {
     let bytes = bytes_of(image);
     let header = Header::read(bytes)?;
@@ -83,7 +83,7 @@ pub fn check_image(image: &[u64]) -> Result<()> {
         return list::check(&params, &view).map_err(corrupt);
     }
     if !sketch::is_valid(&view.sketch()?) {
-        return Err(corrupt("the member sketch is out of range"));
+        return Err(corrupt("the member sketch is invalid"));
     }
     let body = &image[header.body_start()..];
     let (array, verify) = body.split_at(params.array_words() as usize);
@@ -95,22 +95,22 @@ pub fn check_image(image: &[u64]) -> Result<()> {
     }
     let ones = count::ones(body);
     if ones != header.ones || ones == 0 {
-        return Err(corrupt(format!("{} bits are said to be set, {ones} are", header.ones)));
+        return Err(corrupt(format!("its header counts {} bits set, but {ones} are set", header.ones)));
     }
     if header.squares != ilbf::squares(&params, body) {
-        return Err(corrupt("the load of its Blooms is wrong"));
+        return Err(corrupt("the load of its Bloom filters is wrong"));
     }
     Ok(())
 }
 
-/// Checks that the centre is the one the parameters speak of, and that nothing lies behind it.
+/// Checks that the centre matches its hash in the parameters, and that its padding is zero.
 fn check_centre(params: &Params, image: &View) -> Result<()> {
     let centre = image.centre()?;
     if centre.is_empty() {
         return Ok(());
     }
     if centre.iter().any(|x| !x.is_finite()) || centre_hash(&centre) != params.centre() {
-        return Err(corrupt("its centre is not the one it was made with"));
+        return Err(corrupt("its centre does not match its parameters"));
     }
     let end = image.header.centre_start() * 8 + centre.len() * 4;
     match bytes_of(image.words)[end..image.header.body_start() * 8].iter().all(|&b| b == 0) {

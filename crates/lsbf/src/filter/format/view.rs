@@ -1,4 +1,4 @@
-//! A filter in memory with its header read.
+//! A borrowed filter with its decoded header.
 
 use super::super::list::{self, Sparse};
 use super::super::{count, sketch};
@@ -6,15 +6,17 @@ use super::{FIXED, Header, bytes_of, corrupt, header_of};
 use crate::error::Result;
 use crate::params::Params;
 
-/// An image with its header read, once.
+/// A borrowed image with its decoded header.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
+    /// The header.
     pub header: Header,
+    /// The words of the image, which may end before the bits.
     pub words: &'a [u64],
 }
 
 impl<'a> View<'a> {
-    /// Checks as much of a stored image as reading its parameters relies on: pages can be damaged.
+    /// A view of a stored image, which may be corrupt. Only what reading the parameters relies on is checked.
     #[inline]
     pub fn new(words: &'a [u64]) -> Result<View<'a>> {
         let bytes = bytes_of(words);
@@ -23,7 +25,7 @@ impl<'a> View<'a> {
         Ok(View { header, words })
     }
 
-    /// An image that is known to be valid.
+    /// A view of a validated image.
     pub fn valid(words: &'a [u64]) -> View<'a> {
         View { header: header_of(words), words }
     }
@@ -34,18 +36,18 @@ impl<'a> View<'a> {
         &bytes_of(self.words)[FIXED..FIXED + self.header.params_len]
     }
 
-    /// Checks what merging relies on besides: all of it is there, and a list does not go beyond the words.
+    /// Checks what merging relies on: the image is complete, and no listed position is beyond the end.
     pub fn check(&self, params: &Params) -> Result<()> {
         let header = &self.header;
         if self.words.len() != header.image_words(params) || header.has_centre != (params.centre() != 0) {
-            return Err(corrupt("its length does not fit its parameters"));
+            return Err(corrupt("its length does not match its parameters"));
         }
         self.check_list(params)
     }
 
-    /// Checks that a list, of which all is there, does not go beyond the words.
+    /// Checks that no listed position is beyond the end. The list must be complete.
     pub fn check_list(&self, params: &Params) -> Result<()> {
-        match self.list().places().all(|place| place / 64 < params.body_words()) {
+        match self.list().positions().all(|position| position / 64 < params.body_words()) {
             true => Ok(()),
             false => Err(corrupt("its bits are beyond the end")),
         }
@@ -53,37 +55,37 @@ impl<'a> View<'a> {
 
     /// The member sketch.
     pub fn sketch(&self) -> Result<[u64; sketch::WORDS]> {
-        let out_of_range = || corrupt("the member sketch is out of range");
+        let invalid = || corrupt("the member sketch is invalid");
         match (self.header.has_body, self.header.is_sparse) {
             (false, _) => Ok([0; sketch::WORDS]),
-            (true, false) => self.words[self.header.words()..].first_chunk().copied().ok_or_else(out_of_range),
-            (true, true) => sketch::unlisted(self.registers()).ok_or_else(out_of_range),
+            (true, false) => self.words[self.header.words()..].first_chunk().copied().ok_or_else(invalid),
+            (true, true) => sketch::unlisted(self.registers()).ok_or_else(invalid),
         }
     }
 
-    /// The registers that are listed.
+    /// The listed registers of the sketch.
     pub fn registers(&self) -> impl Iterator<Item = u16> + 'a {
         let list = bytes_of(&self.words[self.header.words()..self.header.centre_start()]).as_chunks::<2>().0;
         list[..self.header.registers as usize].iter().map(|&entry| u16::from_le_bytes(entry))
     }
 
-    /// The centre; empty where there is none.
+    /// The centre; empty if there is none.
     pub fn centre(&self) -> Result<Vec<f32>> {
         Ok(self.centre_bytes()?.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    /// The centre as it is stored.
+    /// The centre as stored.
     #[inline]
     pub fn centre_bytes(&self) -> Result<&'a [u8]> {
         if !self.header.has_centre {
             return Ok(&[]);
         }
         let words = self.words.get(self.header.centre_start()..self.header.body_start());
-        let words = words.ok_or_else(|| corrupt("it ends within the centre"))?;
+        let words = words.ok_or_else(|| corrupt("it is truncated within the centre"))?;
         Ok(&bytes_of(words)[..self.header.dims as usize * size_of::<f32>()])
     }
 
-    /// The bits; no words where there are no members.
+    /// The bits; no words if there are no members.
     #[inline]
     pub fn body(&self) -> Bits<'a> {
         match (self.header.has_body, self.header.is_sparse) {
@@ -93,7 +95,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The bits listed; none where there is no list.
+    /// The list of bits set; empty if the bits are words.
     pub fn list(&self) -> Sparse<'a> {
         let (header, words) = (&self.header, self.words);
         match header.is_sparse {
@@ -102,7 +104,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Bits set in the verification filter of an LSBF.
+    /// The number of bits set in the verification filter of an LSBF.
     pub fn verify_ones(&self, params: &Params) -> u64 {
         match self.body() {
             Bits::Words(words) => count::ones(&words[params.array_words() as usize..]),
@@ -114,6 +116,8 @@ impl<'a> View<'a> {
 /// The two forms of a body.
 #[derive(Debug, Clone, Copy)]
 pub enum Bits<'a> {
+    /// All bits, in little-endian words.
     Words(&'a [u64]),
+    /// The positions of the bits set.
     List(Sparse<'a>),
 }

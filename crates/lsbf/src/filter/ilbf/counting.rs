@@ -1,7 +1,7 @@
-//! Counts, slot by slot, how many projections have the slot set in a Bloom around them.
+//! Counts, for every slot, the projections that have the slot set in a Bloom around them.
 //!
-//! Centred windows (the default) read the Blooms whose bucket meets [y - theta w/2, y + theta w/2], which allows every
-//! real theta. Aligned blocks are the paper's.
+//! Centred windows (the default) read the Blooms whose bucket intersects [y - theta w/2, y + theta w/2], for any real
+//! theta. Aligned blocks are those of the paper.
 
 use crate::filter::bits::Body;
 use crate::hash::floor;
@@ -13,11 +13,11 @@ const MAX_WORDS: usize = limits::MAX_SLOTS as usize / 64;
 /// Bits of a counter: up to 255 tables.
 const PLANES: usize = 8;
 
-/// What counting needs besides the buckets; kept between rows.
+/// Scratch memory, kept between queries.
 pub struct Scratch {
-    /// Where the first Bloom starts that a query reads for each projection, and how many it reads.
+    /// For each projection, the first bit of the first Bloom to read, and the number of Blooms to read.
     windows: Vec<(u64, u64)>,
-    /// One counter per slot, one bit of each in a plane, word by word.
+    /// One counter per slot, bit-sliced: plane i has bit i of 64 counters.
     planes: [[u64; PLANES]; MAX_WORDS],
     above: [u64; MAX_WORDS],
     equal: [u64; MAX_WORDS],
@@ -30,18 +30,18 @@ impl Default for Scratch {
     }
 }
 
-/// The Bloom of a bucket; most buckets lie within 0..blooms, and the division is for the others.
+/// The Bloom of a bucket. Most buckets are within `0..blooms`, which saves the division.
 #[inline(always)]
 pub fn modulo(bucket: i64, blooms: i64) -> i64 {
     if (0..blooms).contains(&bucket) { bucket } else { bucket.rem_euclid(blooms) }
 }
 
-/// What a query reads around a projection at theta.
+/// The Blooms to read around a projection.
 struct Window {
     blooms: i64,
-    /// The number of buckets of the paper's blocks.
+    /// The number of buckets of an aligned block.
     aligned: Option<i64>,
-    /// Half of theta: whole buckets, and the rest.
+    /// Half of theta, split into whole buckets and a fraction.
     whole: i64,
     rest: f64,
 }
@@ -58,22 +58,22 @@ impl Window {
         }
     }
 
-    /// The first Bloom and the number of Blooms, for a projection that lies `inside` its bucket.
+    /// The first Bloom and the number of Blooms to read, for a projection at position `fraction` of its bucket.
     #[inline(always)]
-    fn around(&self, bucket: i64, inside: f64) -> (u64, u64) {
+    fn around(&self, bucket: i64, fraction: f64) -> (u64, u64) {
         let own = modulo(bucket, self.blooms);
         if let Some(width) = self.aligned {
             let first = own - own % width;
             return (first as u64, width.min(self.blooms - first) as u64);
         }
-        let below = self.whole + i64::from(inside < self.rest);
-        let above = self.whole + i64::from(inside + self.rest >= 1.0);
+        let below = self.whole + i64::from(fraction < self.rest);
+        let above = self.whole + i64::from(fraction + self.rest >= 1.0);
         (modulo(own - below, self.blooms) as u64, (below + 1 + above).min(self.blooms) as u64)
     }
 }
 
-/// The k'-th largest of the counters: how many projections agree on at least k' slots. A projection is its bucket and the
-/// place inside of it.
+/// The votes of a query: the k'-th largest counter. A projection is given by its bucket and its position within the
+/// bucket.
 pub fn votes(
     params: &Params,
     projections: impl Iterator<Item = (i64, f64)>,
@@ -83,13 +83,13 @@ pub fn votes(
 ) -> u32 {
     let window = Window::new(params, theta);
     scratch.windows.clear();
-    scratch.windows.extend(projections.map(|(bucket, inside)| {
-        let (first, count) = window.around(bucket, inside);
+    scratch.windows.extend(projections.map(|(bucket, fraction)| {
+        let (first, count) = window.around(bucket, fraction);
         let start = first * u64::from(params.slots);
         body.prefetch((start / 64) as usize);
         (start, count)
     }));
-    // Five planes stay in registers, and are enough for 31 tables.
+    // Five planes fit into registers and can count up to 31 tables.
     match params.tables {
         ..32 => agreeing::<5>(params, body, scratch),
         _ => agreeing::<PLANES>(params, body, scratch),
@@ -105,7 +105,7 @@ fn agreeing<const USED: usize>(params: &Params, body: &(impl Body + ?Sized), scr
     let Scratch { windows, planes, above, equal } = scratch;
     let kept = planes.as_flattened_mut().as_chunks_mut::<USED>().0[..words].iter_mut().enumerate();
     kept.for_each(|(word, planes)| {
-        // Wide windows of many words take seconds.
+        // Wide windows with many slots can take seconds.
         interrupt::check();
         *planes = tally(params, body, windows, word);
     });
@@ -115,7 +115,7 @@ fn agreeing<const USED: usize>(params: &Params, body: &(impl Body + ?Sized), scr
     kth_largest(planes, &mut above[..words], &mut equal[..words], params.bloom_hashes)
 }
 
-/// Counts, slot by slot in one word, the projections that have the slot set: bit `i` of all counters is in plane `i`.
+/// Counts, for the 64 slots of one word, the projections that have the slot set. Plane `i` has bit `i` of all counters.
 #[inline(always)]
 fn tally<const USED: usize>(
     params: &Params,
@@ -141,14 +141,15 @@ fn tally<const USED: usize>(
     planes
 }
 
-/// The bits of a word that belong to one Bloom.
+/// A mask of the bits of a word that belong to one Bloom.
 #[inline(always)]
 pub fn mask(params: &Params) -> u64 {
     if params.slots >= 64 { !0 } else { (1 << params.slots) - 1 }
 }
 
-/// Finds the value bit by bit, highest first: a bit is set if at least k' counters reach the value with it. `above` are
-/// the counters that are larger for sure, none at first, `equal` those that agree so far, all at first.
+/// Finds the k-th largest counter bit by bit, most significant first: a bit is set if at least k counters reach the
+/// value that has it set. `above` marks the counters known to be larger (initially none), and `equal` those that agree
+/// with the bits found so far (initially all).
 #[inline(always)]
 fn kth_largest<const USED: usize>(planes: &[[u64; USED]], above: &mut [u64], equal: &mut [u64], k: u32) -> u32 {
     let mut value = 0;

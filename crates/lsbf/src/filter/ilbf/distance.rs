@@ -1,19 +1,20 @@
-//! The distance that explains the votes best.
+//! Estimates the distance of the nearest member: the maximum likelihood, given how the votes grow with theta.
 
 use super::votes::{VotePlan, background, choice_draws, hit, level_fill};
 use crate::params::Params;
 
-/// Thetas that a distance is estimated from, at most.
+/// The maximum number of thetas that a distance is estimated from.
 const DISTANCE_STEPS: usize = 15;
 
-/// How a distance is estimated at one level of fill, made once: the thetas to try in turn, each with the votes that count
-/// as found, and the distances that may be the answer.
+/// What estimating a distance needs at one level of fill: the thetas to try in turn, each with its threshold, and the
+/// candidate distances.
 pub struct DistancePlan {
     steps: Vec<(f64, u32)>,
     candidates: Vec<Candidate>,
 }
 
-/// A distance with the logarithms of the chances that a projection finds it first at each theta, and at none so far.
+/// A candidate distance, with the log probabilities that a projection finds a member at this distance first at each
+/// theta, and that it has not found it yet.
 struct Candidate {
     distance: f64,
     first: [f64; DISTANCE_STEPS],
@@ -21,7 +22,7 @@ struct Candidate {
 }
 
 impl DistancePlan {
-    /// Bytes held.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.steps.capacity() * size_of::<(f64, u32)>()
@@ -31,9 +32,9 @@ impl DistancePlan {
     pub fn new(params: &Params, plan: &VotePlan, level: u64) -> Self {
         let fill = level_fill(level);
         let thetas = (0..DISTANCE_STEPS).map(|i| libm::exp2((i as f64 - 4.0) / 2.0));
-        // Beyond some theta strangers give as many votes as members do.
-        let usable = |&(theta, needed): &(f64, u32)| {
-            background(params, fill, theta, choice_draws(params))[needed as usize] <= 0.05
+        // Beyond some theta, unrelated members alone give enough votes.
+        let usable = |&(theta, votes): &(f64, u32)| {
+            background(params, fill, theta, choice_draws(params))[votes as usize] <= 0.05
         };
         let steps: Vec<(f64, u32)> = thetas.map(|theta| (theta, plan.votes(theta))).take_while(usable).collect();
         let distances = (0..=160).map(|i| params.near * libm::exp2(f64::from(i - 80) / 12.0));
@@ -41,9 +42,9 @@ impl DistancePlan {
         DistancePlan { steps, candidates }
     }
 
-    /// The distance that explains best how the votes grow with theta; none where they stay within what strangers reach.
+    /// The most likely distance, given the votes at each theta; `None` if they never reach the threshold.
     pub fn estimate(&self, tables: u32, mut votes: impl FnMut(f64) -> u32) -> Option<f64> {
-        // How many votes each theta adds.
+        // The number of votes that each theta adds.
         let mut added = [0u32; DISTANCE_STEPS];
         let mut counted = 0;
         let mut look = |i: usize| {
@@ -53,10 +54,10 @@ impl DistancePlan {
             found >= self.steps[i].1
         };
         let first = (0..self.steps.len()).find(|&i| look(i))?;
-        // Votes are luckily high where they first suffice; the next thetas are not chosen for their votes.
+        // The votes of the first theta that reaches its threshold are biased upwards: include two more thetas.
         let last = (first + 2).min(self.steps.len() - 1);
         (first + 1..=last).for_each(|i| _ = look(i));
-        // Half a miss where there is none: all projections agree at any distance well below the width.
+        // Count half a miss if there is none: otherwise all distances well below the width would be equally likely.
         let missed = f64::from(tables.saturating_sub(counted)).max(0.5);
         let likelihood = |c: &Candidate| {
             let found: f64 = added[..=last].iter().zip(&c.first).map(|(&n, p)| f64::from(n) * p).sum();

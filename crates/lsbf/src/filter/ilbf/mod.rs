@@ -1,6 +1,7 @@
-//! Integer-granularity locality-sensitive Bloom filter: m small Bloom filters, k projections that choose among them,
-//! and one id per member, written into the k chosen ones. A query ORs the Blooms around each projection and counts, slot
-//! by slot, in how many of the k it is set (Qian and others, section II).
+//! Integer-granularity locality-sensitive Bloom filter (Qian and others, section II). The filter consists of m small
+//! Bloom filters of u slots (bits) each, "Blooms" for short. Each of k projections of a member selects a Bloom, and the
+//! member's id is added to the selected ones. A query ORs the Blooms around each of its projections, and counts for
+//! every slot in how many of the k results it is set.
 
 mod counting;
 pub(crate) mod distance;
@@ -21,24 +22,26 @@ use distance::DistancePlan;
 use std::collections::BTreeMap;
 use votes::VotePlan;
 
-/// Levels of fill for which plans to estimate distances are kept, of 40 kB each.
+/// The number of distance plans that are kept, of 40 kB each.
 const DISTANCE_PLANS: usize = 32;
 
+/// The hash functions of an ILBF, and scratch memory for one vector.
 pub struct Ilbf {
     params: Params,
     hasher: Hasher<Projection>,
-    /// Where the Bloom of each projection starts.
+    /// The first bit of the Bloom that each projection selects.
     starts: Vec<u64>,
     scratch: Box<Scratch>,
-    /// The level of fill found last, with its counters.
+    /// The counters of the last query, and their level of fill.
     level: (Counters, u64),
-    /// The thresholds at each theta, by the level of fill: filters that hash alike are queried in turn. A few hundred
-    /// levels cover every fill there is.
+    /// The thresholds at each theta, by level of fill, because filters with the same parameters share this engine.
+    /// There are only a few hundred levels.
     plans: BTreeMap<u64, VotePlan>,
     distances: BTreeMap<u64, DistancePlan>,
 }
 
 impl Ilbf {
+    /// Expands the hash functions of a filter.
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
         Ok(Ilbf {
             params: params.clone(),
@@ -59,7 +62,7 @@ impl Ilbf {
         self.level.1
     }
 
-    /// An estimate of the distance between the vector and the nearest member.
+    /// An estimate of the distance to the nearest member; `None` if no member is near.
     pub fn distance(&mut self, counters: Counters, body: &(impl Body + ?Sized)) -> Option<f64> {
         let level = self.level(counters);
         let Ilbf { params, hasher, scratch, plans, distances, .. } = self;
@@ -113,17 +116,17 @@ impl kind::Kind for Ilbf {
     }
 }
 
-/// The bucket of each projection, and the place inside of it.
+/// The bucket of each projection, and its position within the bucket.
 #[inline]
 fn projections(hasher: &Hasher<Projection>) -> impl Iterator<Item = (i64, f64)> {
     let family = &hasher.family;
-    family.numbers().iter().copied().zip(family.insides().iter().copied())
+    family.numbers().iter().copied().zip(family.fractions().iter().copied())
 }
 
-/// The k' distinct slots of an id.
+/// Finds the k' distinct slots of an id; returns their number.
 fn slots(params: &Params, id: u64, out: &mut [u64; limits::MAX_BLOOM_HASHES as usize]) -> usize {
-    let (wanted, mut found, mut draw) = (params.bloom_hashes as usize, 0, 0);
-    while found < wanted {
+    let (count, mut found, mut draw) = (params.bloom_hashes as usize, 0, 0);
+    while found < count {
         let slot = reduce(mix(id, draw), u64::from(params.slots));
         draw += 1;
         if !out[..found].contains(&slot) {
@@ -134,7 +137,7 @@ fn slots(params: &Params, id: u64, out: &mut [u64; limits::MAX_BLOOM_HASHES as u
     found
 }
 
-/// Writes a member's id into its k Blooms; returns what is added to the counters.
+/// Adds a member's id to its k Blooms; returns by how much the counters grew.
 fn write(params: &Params, starts: &[u64], id: u64, body: &mut (impl BodyMut + ?Sized)) -> Counters {
     let mut own = [0; limits::MAX_BLOOM_HASHES as usize];
     let found = slots(params, id, &mut own);
@@ -147,30 +150,30 @@ fn write(params: &Params, starts: &[u64], id: u64, body: &mut (impl BodyMut + ?S
     added
 }
 
-/// Sets one bit; returns what is added to the counters.
+/// Sets one bit; returns by how much the counters grew.
 pub(super) fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Counters {
     let before = ones(params, body, at - at % u64::from(params.slots));
     let new = body.set(at);
     Counters { ones: new, squares: new * (2 * before + 1) }
 }
 
-/// Bits set in one Bloom.
+/// The number of bits set in one Bloom.
 fn ones(params: &Params, body: &(impl Body + ?Sized), start: u64) -> u64 {
     let first = (start / 64) as usize;
     let words = (first..first + params.slots.div_ceil(64) as usize).map(|at| body.word(at));
     words.map(|word| u64::from((word >> (start % 64) & mask(params)).count_ones())).sum()
 }
 
-/// Sum over all Blooms of their bits set, squared; 0 for other kinds. The words are those of whole Blooms.
+/// The sum, over all Blooms in these words, of the square of the number of bits set; 0 for other kinds.
 pub fn squares(params: &Params, words: &[u64]) -> u64 {
     if params.kind == Kind::Ilbf { count::squares(words, params.slots) } else { 0 }
 }
 
-/// Aligned blocks are defined for whole theta only.
+/// Checks that theta is an integer for aligned blocks, which are not defined for others.
 pub fn check_theta(params: &Params, theta: f64) -> Result<()> {
     if params.aligned && theta.fract() != 0.0 {
-        return Err(Error::parameter(format!("theta must be a whole number for aligned blooms, not {}", shown(theta)))
-            .with_hint("A filter built without blooms_aligned takes any theta."));
+        return Err(Error::parameter(format!("theta must be an integer for aligned blooms, not {}", shown(theta)))
+            .with_hint("Filters created without blooms_aligned accept any theta."));
     }
     Ok(())
 }

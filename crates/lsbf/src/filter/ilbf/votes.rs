@@ -1,9 +1,9 @@
-//! Rates of the ILBF, the votes to ask for, and the distance that explains the votes.
+//! The votes that a query of an ILBF needs, and the probability that it gets them.
 //!
-//! A near object is found when at least v of the k projections agree (Theorem 2), or fewer where foreign objects fill
-//! in for the rest. Theorem 3 is far off for theta > 2; in its place, each of the k virtual filters holds
-//! N ~ Poisson(load) foreign objects, its fill is 1 - (1 - k'/u)^N, and the votes of a slot are Poisson-binomial. The
-//! load is read off the filter's own fill.
+//! A near object is found if at least v of the k projections agree (Theorem 2), or fewer if other objects have set its
+//! slots in the remaining ones. Theorem 3 is inaccurate for theta > 2. Instead, each of the k virtual filters is
+//! assumed to contain N ~ Poisson(load) other objects, so that its fill is 1 - (1 - k'/u)^N and the votes of a slot are
+//! Poisson-binomial. The load follows from the fill of the filter.
 
 use crate::balance::balance;
 use crate::binomial;
@@ -12,51 +12,52 @@ use crate::hash::rng::Stream;
 use crate::interrupt;
 use crate::params::Params;
 
-/// Levels of fill a factor of e apart.
+/// The number of levels of fill per factor of e.
 const LEVELS: f64 = 16.0;
 
 const LEVEL_ZERO: f64 = 1024.0;
 
-/// The fill of the Blooms that a query meets. Members do not spread evenly, and a query like a member meets a Bloom as
-/// often as members do: the more of a Bloom's slots are set where one is, the more crowded are the Blooms in use.
-pub fn met_fill(params: &Params, ones: u64, squares: u64) -> f64 {
+/// The average fill of the Blooms that a query reads. Members are not distributed evenly over the Blooms, and a query
+/// from the same distribution is more likely to read a full one. The squares of the bits set measure this unevenness.
+pub fn query_fill(params: &Params, ones: u64, squares: u64) -> f64 {
     let (ones, squares, slots) = (ones as f64, squares as f64, f64::from(params.slots));
     let mean = (ones / params.bits as f64).min(1.0);
-    // Who set the one slot set another one too with probability `same`: that is no foreign member.
+    // The member that has set a slot has also set any other given slot with probability `same`.
     let same = f64::from(params.bloom_hashes - 1) / (slots - 1.0);
     if same >= 1.0 || mean >= 1.0 {
         return mean;
     }
-    let foreign = |both: f64| 1.0 - (1.0 - both) / (1.0 - same);
-    let found = foreign((squares - ones) / (ones * (slots - 1.0)));
-    // The same where members spread evenly: P(two given slots are not set) = P(one is not)^(2 - same).
+    let by_others = |both: f64| 1.0 - (1.0 - both) / (1.0 - same);
+    let found = by_others((squares - ones) / (ones * (slots - 1.0)));
+    // The same if members were distributed evenly: P(two given slots are not set) = P(one is not)^(2 - same).
     let neither = libm::expm1((2.0 - same) * libm::log1p(-mean));
-    let even = foreign((2.0 * mean + neither) / mean);
+    let even = by_others((2.0 * mean + neither) / mean);
     (mean * found / even).clamp(1.0 / params.bits as f64, 1.0)
 }
 
-/// That fill rounded to a level: votes change with it, not with every bit.
+/// The level of fill: the logarithm of [`query_fill`], rounded so that plans can be reused.
 pub fn fill_level(params: &Params, ones: u64, squares: u64) -> u64 {
-    let fill = met_fill(params, ones, squares);
+    let fill = query_fill(params, ones, squares);
     (libm::log(fill) * LEVELS + LEVEL_ZERO).round().max(1.0) as u64
 }
 
+/// The fill that a level stands for.
 pub fn level_fill(level: u64) -> f64 {
     libm::exp((level as f64 - LEVEL_ZERO) / LEVELS).min(1.0)
 }
 
-/// Foreign objects in one Bloom: fill = 1 - exp(-load k'/u).
+/// The average number of objects in one Bloom: fill = 1 - exp(-load k'/u).
 fn load(params: &Params, fill: f64) -> f64 {
     -libm::log1p(-fill.min(1.0 - 1e-12)) * f64::from(params.slots) / f64::from(params.bloom_hashes)
 }
 
-/// Blooms a query reads for one projection.
+/// The average number of Blooms that a query reads per projection.
 fn reads(params: &Params, theta: f64) -> f64 {
     let reads = if params.aligned { theta } else { theta + 1.0 };
     reads.min(f64::from(params.blooms))
 }
 
-/// P(one projection finds an object at distance `c`).
+/// P(a projection finds an object at distance `c`).
 pub fn hit(params: &Params, c: f64, theta: f64) -> f64 {
     if params.aligned {
         collision::same(params.family, c, params.width * theta)
@@ -65,45 +66,45 @@ pub fn hit(params: &Params, c: f64, theta: f64) -> f64 {
     }
 }
 
-/// The cumulative law of Poisson(mean), up to where nothing is left.
-fn poisson_law(mean: f64) -> Vec<f64> {
+/// The cumulative distribution of Poisson(mean), up to where it is practically 1.
+fn poisson_cdf(mean: f64) -> Vec<f64> {
     let last = (mean + 10.0 * libm::sqrt(mean) + 10.0) as usize;
     let mut sum = 0.0;
     let term = |n: usize| libm::exp(n as f64 * libm::log(mean) - mean - libm::lgamma(n as f64 + 1.0));
-    let law = (0..=last).map(|n| {
+    let cdf = (0..=last).map(|n| {
         sum += term(n);
         sum
     });
-    law.collect()
+    cdf.collect()
 }
 
-/// Draws of the k loads that a choice of votes is based on: the more tables, the more one draw says.
+/// The number of random draws of the k loads that a choice of votes is averaged over. With more tables, fewer suffice.
 pub fn choice_draws(params: &Params) -> u32 {
     (1024 / params.tables).clamp(8, 64)
 }
 
-/// The fills of the k virtual filters that a query reads, drawn again and again.
+/// Random draws of the fills of the k virtual filters that a query reads.
 struct Loads {
-    law: Vec<f64>,
+    cdf: Vec<f64>,
     fill_of: Vec<f64>,
     stream: Stream,
 }
 
 impl Loads {
     fn new(params: &Params, fill: f64, theta: f64) -> Self {
-        // Beyond this load every slot is taken in any case.
+        // Beyond this load practically every slot is set.
         let full = 64.0 * f64::from(params.slots);
         let mean = (load(params, fill) * reads(params, theta)).clamp(1e-300, full);
-        let law = poisson_law(mean);
+        let cdf = poisson_cdf(mean);
         let empty = 1.0 - f64::from(params.bloom_hashes) / f64::from(params.slots);
-        let fill_of = (0..=law.len()).map(|n| 1.0 - libm::pow(empty, n as f64)).collect();
-        Loads { law, fill_of, stream: Stream::new(u64::from(params.tables), 1) }
+        let fill_of = (0..=cdf.len()).map(|n| 1.0 - libm::pow(empty, n as f64)).collect();
+        Loads { cdf, fill_of, stream: Stream::new(u64::from(params.tables), 1) }
     }
 
     fn draw(&mut self, fills: &mut [f64]) {
         for fill in fills {
             let u = self.stream.uniform();
-            *fill = self.fill_of[self.law.partition_point(|&p| p <= u)];
+            *fill = self.fill_of[self.cdf.partition_point(|&p| p <= u)];
         }
     }
 }
@@ -126,28 +127,28 @@ pub fn background(params: &Params, fill: f64, theta: f64, draws: u32) -> Vec<f64
     rates
 }
 
-/// P(at least v votes | j of the k projections find the member), for the votes asked and every j from 0 to k. The
-/// member's own k' slots start with j votes; in the k - j other projections foreign objects may set them.
+/// P(at least v votes | j of the k projections find the member), for each v in `votes` and every j from 0 to k. The
+/// member's own k' slots start with j votes; in the other k - j projections, other objects may have set them.
 pub fn given_hits(params: &Params, fill: f64, theta: f64, votes: &[u32], draws: u32) -> Vec<Vec<f64>> {
     let tables = params.tables as usize;
     let mut loads = Loads::new(params, fill, theta);
     let mut fills = vec![0.0; tables];
     let mut rates = vec![vec![0.0; tables + 1]; votes.len()];
     let ways: Vec<f64> = (0..=params.bloom_hashes).map(|n| binomial::choose(params.bloom_hashes, n)).collect();
-    let (share, mut law, mut own) = (1.0 / f64::from(draws), Vec::new(), Vec::new());
+    let (share, mut distribution, mut own) = (1.0 / f64::from(draws), Vec::new(), Vec::new());
     for _ in 0..draws {
         interrupt::check();
         loads.draw(&mut fills);
         tails(&binomial::poisson_binomial(&fills), &mut own);
         let others: Vec<Vec<f64>> = votes.iter().map(|&v| other_slots(params, own[v as usize])).collect();
-        // By symmetry the projections that find the member may be the first j.
-        law.clear();
-        law.push(1.0);
+        // By symmetry, assume that the first j projections find the member.
+        distribution.clear();
+        distribution.push(1.0);
         for j in (0..=tables).rev() {
             if j < tables {
-                binomial::add_trial(&mut law, fills[j]);
+                binomial::add_trial(&mut distribution, fills[j]);
             }
-            tails(&law, &mut own);
+            tails(&distribution, &mut own);
             for ((&v, others), rates) in votes.iter().zip(&others).zip(&mut rates) {
                 let missing = (v as usize).saturating_sub(j);
                 let own = own.get(missing).copied().unwrap_or(0.0);
@@ -159,17 +160,17 @@ pub fn given_hits(params: &Params, fill: f64, theta: f64, votes: &[u32], draws: 
 }
 
 /// P(at least n), for every n, from P(n).
-fn tails(law: &[f64], out: &mut Vec<f64>) {
+fn tails(distribution: &[f64], out: &mut Vec<f64>) {
     out.clear();
-    out.resize(law.len(), 0.0);
+    out.resize(distribution.len(), 0.0);
     let mut tail = 0.0;
-    for (out, p) in out.iter_mut().zip(law).rev() {
+    for (out, p) in out.iter_mut().zip(distribution).rev() {
         tail += p;
         *out = f64::min(tail, 1.0);
     }
 }
 
-/// P(at least n of the slots that are not the member's reach the votes), for n from 0 to k'.
+/// P(at least n of the slots that are not the member's have enough votes), for n from 0 to k'.
 fn other_slots(params: &Params, slot: f64) -> Vec<f64> {
     let others = f64::from(params.slots - params.bloom_hashes);
     let odds = slot / (1.0 - slot).max(1e-300);
@@ -183,32 +184,32 @@ fn other_slots(params: &Params, slot: f64) -> Vec<f64> {
     tails.collect()
 }
 
-/// P(at least k' slots reach the votes): the member's own k' slots do with probability `own` each, `others[n]` is
-/// P(at least n of the others do), and `ways` are the binomial coefficients of k'.
+/// P(at least k' slots have enough votes). Each of the member's own k' slots does with probability `own`, `others[n]`
+/// is P(at least n of the other slots do), and `ways` are the binomial coefficients of k'.
 fn enough(own: f64, others: &[f64], ways: &[f64]) -> f64 {
-    // Counted are the own slots that do, or those that do not, whichever is rarer.
-    let most = ways.len() - 1;
+    // Sum over the number of own slots that do, or that do not, whichever is rarer.
+    let last = ways.len() - 1;
     let (rare, common) = (own.min(1.0 - own), own.max(1.0 - own));
-    let mut term = (0..most).fold(1.0, |power, _| power * common);
+    let mut term = (0..last).fold(1.0, |power, _| power * common);
     let mut sum = 0.0;
     for (n, ways) in ways.iter().enumerate() {
-        sum += ways * term * others[if own < 0.5 { most - n } else { n }];
+        sum += ways * term * others[if own < 0.5 { last - n } else { n }];
         term *= rare / common;
     }
     sum.min(1.0)
 }
 
-/// The law of the number of projections that find a member, each with probability `hit`.
+/// The distribution of the number of projections that find a member, each with probability `hit`.
 pub fn hits(params: &Params, hit: f64) -> Vec<f64> {
     (0..=params.tables).map(|j| binomial::pmf(params.tables, hit, j)).collect()
 }
 
-/// P(accepted) from the law of hits and P(accepted | hits).
+/// P(accepted), from the distribution of hits and P(accepted | hits).
 pub fn mixed(hits: &[f64], given_hits: &[f64]) -> f64 {
     hits.iter().zip(given_hits).map(|(p, accepted)| p * accepted).sum::<f64>().min(1.0)
 }
 
-/// P(at least k' of u slots), each with this probability; what is practically 0 or 1 is not computed.
+/// P(at least k' of u slots), each with probability `slot`. Results that are practically 0 or 1 are not computed.
 fn at_least_k(params: &Params, slot: f64) -> f64 {
     if slot < 1e-8 {
         0.0
@@ -219,7 +220,7 @@ fn at_least_k(params: &Params, slot: f64) -> f64 {
     }
 }
 
-/// The votes that minimise 0.3 FPR + 0.7 FNR: a near vector is at theta x near, a far one at theta x far.
+/// The votes that minimize [`balance`] of the errors at theta x far and theta x near.
 fn best_votes(params: &Params, fill: f64, theta: f64) -> u32 {
     if params.votes > 0 {
         return params.votes;
@@ -233,11 +234,11 @@ fn best_votes(params: &Params, fill: f64, theta: f64) -> u32 {
     best.map_or(1, |(&votes, _)| votes)
 }
 
-/// The votes asked for at each theta, made so that answers are monotone in theta.
+/// The votes required at each theta. Answers are monotone in theta.
 ///
-/// Counters only grow with theta, but the best votes may grow too. A query is therefore accepted at theta when it would
-/// be at any smaller one: votes are constant on steps of theta, and each earlier step that asks for fewer votes is tried
-/// at its upper end, where its counters are largest.
+/// Counters only grow with theta, but the best votes may grow too. A query is therefore accepted at theta if it would
+/// be at any smaller theta: votes are constant on steps of theta, and each earlier step that requires fewer votes is
+/// tried at its upper end, where the counters are largest.
 #[derive(Default)]
 pub struct VotePlan {
     /// Upper end of a step, and its votes.
@@ -246,16 +247,17 @@ pub struct VotePlan {
 }
 
 impl VotePlan {
-    /// Bytes held.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.steps.capacity() * size_of::<(f64, u32)>()
     }
 
+    /// A plan for every theta.
     pub fn new(params: &Params, level: u64) -> Self {
         Self::up_to(params, level, f64::INFINITY)
     }
 
-    /// A plan for this theta and smaller ones: what is asked once need not know the rest.
+    /// A plan for this theta and smaller ones, which suffices for a single query.
     pub fn up_to(params: &Params, level: u64, theta: f64) -> Self {
         let fill = level_fill(level);
         let mut thetas: Vec<f64> = if params.votes > 0 {
@@ -277,12 +279,12 @@ impl VotePlan {
         self.steps.partition_point(|&(end, _)| end < theta)
     }
 
-    /// The votes asked for at `theta` itself.
+    /// The votes required at `theta` itself.
     pub fn votes(&self, theta: f64) -> u32 {
         self.steps[self.step(theta)].1
     }
 
-    /// Whether a query with these counters is accepted.
+    /// Whether a query is accepted; `count` returns its votes at a theta.
     pub fn accepts(&self, theta: f64, mut count: impl FnMut(f64) -> u32) -> bool {
         let current = self.step(theta);
         let found = count(theta);
@@ -302,7 +304,7 @@ impl VotePlan {
         false
     }
 
-    /// The steps that decide at `theta`: itself, and earlier ones that ask for fewer votes.
+    /// The steps that decide at `theta`: its own, and earlier ones that require fewer votes.
     pub fn deciding(&self, theta: f64) -> Vec<(f64, u32)> {
         let current = self.step(theta);
         let mut out = vec![(theta, self.steps[current].1)];

@@ -1,12 +1,13 @@
 //! Rates of the LSBF with `match => 'any'`.
 //!
-//! A table hits with q = 1 - (1 - g)(1 - c)(1 - e)^T: g is the chance that a member at some distance has one of the first T
-//! keys of a query, c that another member has, e the false positive rate of a cache line. Tables hit independently, so
-//! that B ~ Bin(L, q) of them do, and B >= v is the answer.
+//! A table matches with probability q = 1 - (1 - g)(1 - c)(1 - e)^T, where g is the probability that a member at a
+//! given distance has one of the first T keys of a query, c that another member has one, and e the false positive rate
+//! of a cache line. Tables match independently, so that B ~ Bin(L, q) of them do, and a query is accepted if B >= v.
 //!
-//! g has no closed form where keys are tried in the order of their likelihood. It is found by experiment, with fixed random
-//! numbers: a pool of single hashes, each with the costs of its alternatives and the cost of what a member at each of some
-//! distances has; tables are put together from the pool and walked as [`crate::hash::probe`] does.
+//! g has no closed form if keys are tried in the order of their likelihood. It is estimated by simulation with fixed
+//! random numbers: a pool of simulated hashes contains, for each, the costs of its alternatives, and which of them a
+//! member at each of some distances has. Tables are assembled from the pool, and their keys are enumerated as in
+//! `crate::hash::probe`.
 
 use crate::binomial;
 use crate::hash::probe::{Alternative, RANKS, Source, Walk};
@@ -17,30 +18,33 @@ use crate::params::{Family, Metric, Params};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Distances at which g is found, as the family sees them: four to a doubling.
+/// The number of distances at which g is estimated, four per doubling. They are normalized: see [`seen`].
 const DISTANCES: usize = 33;
 
+/// The largest of these distances.
 const LAST_DISTANCE: f64 = 2.0;
 
-/// Numbers of probes for which g is found: 1, 2, 3, 4, 6, 8, 12, and so on.
+/// The number of probe counts for which g is estimated: 1, 2, 3, 4, 6, 8, 12, and so on.
 const COUNTS: usize = 24;
 
-/// Single hashes in a pool: as many as can be drawn in some hundredths of a second.
+/// The number of hashes in a pool, which can be drawn in a few hundredths of a second.
 fn pool_size(shape: &Shape) -> usize {
     if shape.law == Family::CrossPolytope { 8192 } else { 65536 }
 }
 
-/// Tables put together for an estimate, and for a first look.
+/// The number of simulated tables for an accurate estimate.
 pub const TABLES: u32 = 8000;
 
+/// The number of simulated tables for a rough estimate.
 pub const FIRST_LOOK: u32 = 2000;
 
-/// Keys walked for an estimate, all tables together, and tables at least.
-const MOST_WALKED: u32 = 1_600_000;
+/// The maximum number of keys that are enumerated for an estimate, in all tables.
+const MAX_WALKED: u32 = 1_600_000;
 
-const LEAST_TABLES: u32 = 400;
+/// The minimum number of simulated tables.
+const MIN_TABLES: u32 = 400;
 
-/// Tables whose walks show how many keys there are.
+/// The number of tables whose keys are enumerated completely, to find how many there are.
 const WALKED_OUT: u32 = 32;
 
 /// The `i`-th distance.
@@ -48,7 +52,7 @@ fn distance(i: usize) -> f64 {
     LAST_DISTANCE * libm::exp2((i as f64 - (DISTANCES - 1) as f64) / 4.0)
 }
 
-/// The `i`-th number of probes.
+/// The `i`-th probe count.
 pub fn count(i: usize) -> u32 {
     match i {
         0 => 1,
@@ -57,38 +61,39 @@ pub fn count(i: usize) -> u32 {
     }
 }
 
-/// What decides g.
+/// The parameters that g depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
-    /// The family, by its law.
+    /// The family without fast transforms.
     law: Family,
     polytope: u32,
     hashes: u32,
 }
 
 impl Shape {
+    /// The shape of a filter.
     pub fn of(params: &Params) -> Shape {
         Shape { law: params.family.law(), polytope: params.polytope(), hashes: params.hashes }
     }
 }
 
-/// A distance as the family sees it: the chord of two directions, a multiple of the width, a share of bits.
+/// A distance normalized for the family: the chord of two directions, a multiple of the width, or a fraction of bits.
 pub fn seen(params: &Params, distance: f64) -> f64 {
     seen_at(params, distance, params.width)
 }
 
-/// The same for a vector of another length than the filter's, where that matters.
+/// Like [`seen`], for a vector whose length differs from the filter's.
 pub fn seen_at(params: &Params, distance: f64, length: f64) -> f64 {
     match params.family.law() {
         Family::Symbols => distance / 2.0,
         Family::Bits | Family::MinHash => distance,
         Family::Gaussian | Family::Cauchy => distance / params.width,
         Family::Hyperplane => libm::sqrt(2.0 * distance),
-        // Bit strings as vectors of zeros and ones, lengths as shares of the longest.
+        // Bit strings are vectors of zeros and ones; lengths are fractions of the largest possible one.
         _ if params.metric == Metric::Hamming => libm::sqrt(distance) / length,
-        // Directions of one length each.
+        // Vectors of length 1 before the centre is subtracted.
         _ if params.metric == Metric::Cosine => libm::sqrt(2.0 * distance) / length,
-        // A step of that distance in any direction is one aside, as a rule.
+        // In many dimensions, a random difference is practically orthogonal to the vector.
         _ => {
             let aside = distance / length;
             libm::sqrt(2.0 - 2.0 / libm::sqrt(1.0 + aside * aside))
@@ -96,16 +101,16 @@ pub fn seen_at(params: &Params, distance: f64, length: f64) -> f64 {
     }
 }
 
-/// One hash of a query: its alternatives' costs, and which of them a member has at each distance: 0 for the own bucket, else
-/// counted from 1.
+/// A simulated hash of a query: the costs of its alternatives, and which of them a member at each distance has (0 for
+/// the query's own bucket).
 struct Single {
-    /// What costs are measured in; the largest of a table counts.
+    /// The unit of costs; the largest one of a table is used.
     top: f32,
     costs: Vec<f32>,
     members: [usize; DISTANCES],
 }
 
-/// None of the alternatives that are looked at.
+/// None of the considered alternatives.
 const NONE: usize = usize::MAX;
 
 fn chord(distance: f64) -> (f64, f64) {
@@ -162,15 +167,15 @@ impl Single {
     }
 }
 
-/// g at every distance and number of probes, up to `most`.
+/// g at every distance and probe count up to `max_probes`.
 pub struct Curve {
     shape: Shape,
     tables: u32,
-    most: u32,
-    /// Keys that a walk to `most` of them really gives, on average: it may run dry.
+    max_probes: u32,
+    /// The average number of keys that can be enumerated, which may be less than `max_probes`.
     keys: f64,
     hits: [[f64; COUNTS]; DISTANCES],
-    /// The same as logarithms of odds, for what is between.
+    /// The log odds of `hits`, for interpolation.
     odds: [[f64; COUNTS]; DISTANCES],
 }
 
@@ -185,14 +190,14 @@ thread_local! {
     static CURVES: RefCell<Vec<Rc<Curve>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Puts something new in front of what is remembered.
-fn remember<T: Clone>(kept: &RefCell<Vec<T>>, most: usize, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
+/// Looks up a cached value, or makes it and puts it in front of the others.
+fn remember<T: Clone>(kept: &RefCell<Vec<T>>, max: usize, is_it: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
     if let Some(found) = kept.borrow().iter().find(|kept| is_it(kept)) {
         return found.clone();
     }
     let made = make();
     let mut kept = kept.borrow_mut();
-    kept.truncate(most - 1);
+    kept.truncate(max - 1);
     kept.insert(0, made.clone());
     made
 }
@@ -206,11 +211,11 @@ fn pool(shape: &Shape) -> Rc<Vec<Single>> {
     POOLS.with(|pools| remember(pools, REMEMBERED_POOLS, |kept| kept.0 == single, draw)).1
 }
 
-/// A table put together from single hashes. A word has a bit for each of its cheapest alternatives.
+/// A simulated table. Keys are words with one bit for each of its cheapest alternatives.
 struct Drawn<'a> {
     table: Vec<&'a Single>,
     unit: f32,
-    /// Hash and number of the cheapest ones.
+    /// The hash and the number of the cheapest alternatives.
     cheapest: RefCell<Vec<(usize, usize)>>,
 }
 
@@ -220,7 +225,7 @@ impl Source for Drawn<'_> {
         out.extend(costs.zip(1..).map(|(cost, mark)| Alternative::new(cost, hash, mark)));
     }
 
-    /// Walks ask for words in the order of costs.
+    /// Called in the order of costs.
     fn word(&self, alternative: Alternative) -> u64 {
         let mut cheapest = self.cheapest.borrow_mut();
         let name = (alternative.hash(), alternative.mark() as usize);
@@ -237,7 +242,7 @@ impl Source for Drawn<'_> {
 }
 
 impl Drawn<'_> {
-    /// The word of the key that a member has; none where that takes an alternative that is not among the cheapest.
+    /// The key of a member; `None` if it takes an alternative that is not among the cheapest.
     fn member(&self, distance: usize) -> Option<u64> {
         let cheapest = self.cheapest.borrow();
         let taken = (0..).zip(&self.table).map(|(hash, single)| (hash, single.members[distance]));
@@ -250,22 +255,22 @@ impl Drawn<'_> {
 }
 
 impl Curve {
-    /// The curve of a filter for up to `most` probes, found from so many tables.
-    pub fn of(shape: Shape, most: u32, tables: u32) -> Rc<Curve> {
-        // Long walks are walked less often, so that no filter takes long.
-        let tables = tables.min((MOST_WALKED / most.max(1)).max(LEAST_TABLES));
-        let is_it = |kept: &Rc<Curve>| kept.shape == shape && kept.most >= most && kept.tables == tables;
-        let make = || Rc::new(Curve::measure(shape, most, tables));
+    /// The curve of a filter for up to `max_probes` probes, estimated from `tables` simulated tables.
+    pub fn of(shape: Shape, max_probes: u32, tables: u32) -> Rc<Curve> {
+        // With many probes, fewer tables are simulated, to limit the time.
+        let tables = tables.min((MAX_WALKED / max_probes.max(1)).max(MIN_TABLES));
+        let is_it = |kept: &Rc<Curve>| kept.shape == shape && kept.max_probes >= max_probes && kept.tables == tables;
+        let make = || Rc::new(Curve::measure(shape, max_probes, tables));
         CURVES.with(|curves| remember(curves, REMEMBERED_CURVES, is_it, make))
     }
 
-    fn measure(shape: Shape, most: u32, tables: u32) -> Curve {
+    fn measure(shape: Shape, max_probes: u32, tables: u32) -> Curve {
         let pool = pool(&shape);
         let mut s = Stream::new(2007, 1);
         let mut walk = Walk::default();
         let mut found = [[0u32; COUNTS]; DISTANCES];
         let mut given = 0;
-        let last = (0..COUNTS).find(|&i| count(i) >= most).unwrap_or(COUNTS - 1);
+        let last = (0..COUNTS).find(|&i| count(i) >= max_probes).unwrap_or(COUNTS - 1);
         let probes = count(last) as usize - 1;
         for number in 0..tables {
             let table: Vec<&Single> = (0..shape.hashes).map(|_| &pool[s.below(pool.len() as u64) as usize]).collect();
@@ -273,7 +278,7 @@ impl Curve {
             let drawn = Drawn { table, unit: 1.0 / top, cheapest: RefCell::default() };
             walk.start(drawn.table.len(), probes, &drawn);
             let wanted: [Option<u64>; DISTANCES] = std::array::from_fn(|distance| drawn.member(distance));
-            // Which probe finds a key, by its number; nearby distances often have the same.
+            // The number of the probe that finds each key. Members at similar distances often have the same key.
             let mut keys: Vec<(u64, usize)> = Vec::new();
             for word in wanted.into_iter().flatten().filter(|&word| word != 0) {
                 if !keys.iter().any(|key| key.0 == word) {
@@ -281,7 +286,7 @@ impl Curve {
                 }
             }
             let (mut tried, mut missing) = (0, keys.len());
-            // Some walks are gone to their end.
+            // Only in some tables all keys are enumerated.
             let to_the_end = number < WALKED_OUT;
             while tried < probes && (missing > 0 || to_the_end) {
                 let words = walk.next(drawn.table.len(), probes - tried, &drawn);
@@ -307,22 +312,22 @@ impl Curve {
             }
         }
         let mut hits = found.map(|found| found.map(|found| f64::from(found) / f64::from(tables)));
-        // Farther members are never likelier to be found, whatever chance says.
+        // Remove noise: g decreases with the distance.
         for i in 1..DISTANCES {
             let nearer = hits[i - 1];
             hits[i].iter_mut().zip(nearer).for_each(|(hit, nearer)| *hit = hit.min(nearer));
         }
-        let least = 0.5 / f64::from(tables);
-        let odds = hits.map(|hits| hits.map(|hit| libm::log((hit + least) / (1.0 - hit + least))));
-        Curve { shape, tables, most, keys: given as f64 / f64::from(WALKED_OUT.min(tables)), hits, odds }
+        let min = 0.5 / f64::from(tables);
+        let odds = hits.map(|hits| hits.map(|hit| libm::log((hit + min) / (1.0 - hit + min))));
+        Curve { shape, tables, max_probes, keys: given as f64 / f64::from(WALKED_OUT.min(tables)), hits, odds }
     }
 
-    /// The number of keys that a walk really gives, on average.
+    /// The average number of keys that can be enumerated.
     pub fn keys(&self) -> f64 {
         self.keys
     }
 
-    /// g at a distance as the family sees it.
+    /// g at a normalized distance.
     pub fn hit(&self, seen: f64, probes: u32) -> f64 {
         let (low, high, share) = between(probes);
         self.at(seen, low) * (1.0 - share) + self.at(seen, high) * share
@@ -330,19 +335,19 @@ impl Curve {
 
     fn at(&self, seen: f64, count: usize) -> f64 {
         if seen <= distance(0) {
-            // From the first distance to none.
+            // Linear, with g = 1 at distance 0.
             let first = self.hits[0][count];
             return 1.0 - (1.0 - first) * seen / distance(0);
         }
         let place = (libm::log2(seen / LAST_DISTANCE) * 4.0 + (DISTANCES - 1) as f64).min((DISTANCES - 1) as f64);
         let low = (place as usize).min(DISTANCES - 2);
-        // Beyond what the tables show, the law of the family's tail goes on from the last distance that is certain.
+        // Too few simulated tables were hit: extrapolate from the last reliable distance.
         let certain = 10.0 / f64::from(self.tables);
         if self.hits[low + 1][count] < certain {
             let last = (0..=low).rev().find(|&i| self.hits[i][count] >= certain);
             return last.map_or(0.0, |last| self.tail(last, seen, count));
         }
-        // Between two distances, the logarithm of the odds is about a straight line.
+        // Between two distances, the log odds are almost linear.
         let share = place - low as f64;
         let odds = self.odds[low][count] * (1.0 - share) + self.odds[low + 1][count] * share;
         1.0 / (1.0 + libm::exp(-odds))
@@ -354,7 +359,7 @@ impl Curve {
         let from = distance(last);
         let log = match self.shape.law {
             Family::CrossPolytope | Family::Hyperplane => {
-                // The chance of one hash falls with exp(-x), x = d^2 / (4 - d^2), to that of unrelated directions at 1.
+                // P(same hash) decreases like exp(-x) with x = d^2 / (4 - d^2); x = 1 for orthogonal directions.
                 let x = |d: f64| {
                     let d = d.min(1.95);
                     d * d / (4.0 - d * d)
@@ -373,7 +378,7 @@ impl Curve {
     }
 }
 
-/// The counts a number of probes lies between, and where.
+/// The two probe counts around a number of probes, and the weight of the second one.
 fn between(probes: u32) -> (usize, usize, f64) {
     let high = (0..COUNTS).find(|&i| count(i) >= probes).unwrap_or(COUNTS - 1);
     let low = high.saturating_sub(1);
@@ -384,7 +389,7 @@ fn between(probes: u32) -> (usize, usize, f64) {
     (low, high, (log(probes) - log(count(low))) / (log(count(high)) - log(count(low))))
 }
 
-/// g where nothing tells one alternative from another: keys that differ in j of the bits are tried when all with fewer were.
+/// g if all alternatives are equally likely: keys that differ in j bits are tried after all that differ in fewer.
 fn flips(hashes: u32, p: f64, probes: u32) -> f64 {
     let (mut left, mut found) = (f64::from(probes), 0.0);
     for j in 0..=hashes {
@@ -398,21 +403,21 @@ fn flips(hashes: u32, p: f64, probes: u32) -> f64 {
     found
 }
 
-/// The chance that a member at a distance has one of the first keys of a query.
+/// The probability that a member at this distance has one of the first `probes` keys of a query.
 pub fn hit(params: &Params, distance: f64, probes: u32) -> f64 {
     hit_by(params, distance, probes, probes, TABLES)
 }
 
-fn hit_by(params: &Params, distance: f64, probes: u32, most: u32, tables: u32) -> f64 {
+fn hit_by(params: &Params, distance: f64, probes: u32, max_probes: u32, tables: u32) -> f64 {
     let seen = seen(params, distance.min(params.metric.largest()));
     match params.family.law() {
         _ if !seen.is_finite() => 0.0,
         Family::MinHash | Family::Bits | Family::Symbols => closed(params, seen, probes),
-        _ => Curve::of(Shape::of(params), most, tables).hit(seen, probes),
+        _ => Curve::of(Shape::of(params), max_probes, tables).hit(seen, probes),
     }
 }
 
-/// The same in closed form, where there is one.
+/// g in closed form, for the families that have one.
 pub fn closed(params: &Params, seen: f64, probes: u32) -> f64 {
     match params.family.law() {
         Family::MinHash => libm::pow(1.0 - seen, f64::from(params.hashes)),
@@ -420,19 +425,19 @@ pub fn closed(params: &Params, seen: f64, probes: u32) -> f64 {
     }
 }
 
-/// The number of probes at theta: so many that a member at theta x near is hit as often as one at near is at theta 1, within
-/// the limit.
+/// The number of probes at theta: the smallest one with which a member at theta x near is found as often as one at near
+/// is at theta 1, up to the limit.
 pub fn probes(params: &Params, theta: f64) -> u32 {
     let own = params.probes();
     if theta == 1.0 || params.family == Family::MinHash {
         return own;
     }
     let hit = |distance: f64, probes: u32| hit_by(params, distance, probes, MAX_PROBES, FIRST_LOOK);
-    let wanted = hit(params.near, own);
+    let target = hit(params.near, own);
     let (mut low, mut high) = if theta > 1.0 { (own, MAX_PROBES) } else { (1, own) };
     while low < high {
         let middle = low + (high - low) / 2;
-        match hit(theta * params.near, middle) >= wanted {
+        match hit(theta * params.near, middle) >= target {
             true => high = middle,
             false => low = middle + 1,
         }

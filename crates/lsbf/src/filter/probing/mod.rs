@@ -1,5 +1,6 @@
-//! LSBF with `match => 'any'`: each table is a Bloom filter of its keys, every key within one cache line. A query tries the
-//! keys that a near member is likely to have, most likely first; the answer is yes when enough tables contain one of them.
+//! LSBF with `match => 'any'`: each table is a blocked Bloom filter of its keys, with all bits of a key in one cache
+//! line. A query tries the keys that a near member is likely to have, most likely first. It is accepted if enough
+//! tables contain one of them.
 
 pub mod curve;
 
@@ -13,21 +14,24 @@ use crate::mix::{mix, reduce};
 use crate::params::{LINE, Params};
 use crate::vector::Vector;
 
+/// The hash functions of a filter with `match => 'any'`, and scratch memory for one vector.
 pub struct Probing {
     params: Params,
     hasher: Hasher,
     walk: Walk,
-    /// The number of probes found last, with its theta.
+    /// The theta of the last query, and its number of probes.
     probes: (f64, u32),
 }
 
 impl Probing {
+    /// Expands the hash functions of a filter.
     pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Self> {
         let hasher = Hasher::new(params, Functions::new(params, dims, centre)?);
         Ok(Probing { params: params.clone(), hasher, walk: Walk::default(), probes: (0.0, 0) })
     }
 
-    /// Tables that contain one of the query's keys. With `enough`, counting ends when that many do or no longer can.
+    /// The number of tables that contain one of the query's keys. With `enough`, counting stops as soon as that number
+    /// is reached or out of reach.
     fn count<B: Body + ?Sized>(&mut self, body: &B, theta: f64, enough: Option<u32>) -> Result<u32> {
         if self.probes.0 != theta {
             self.probes = (theta, curve::probes(&self.params, theta));
@@ -80,18 +84,20 @@ impl Kind for Probing {
 }
 
 const LINE_WORDS: u64 = LINE / 64;
-/// Places in a line that the key itself gives, and that every further word of random bits gives.
+/// The number of positions in a line that are taken from the key itself.
 const FIRST: u32 = 4;
+/// The number of positions that are taken from each further hash of the key.
 const MORE: u32 = 7;
 
 /// A table of the filter.
 #[derive(Clone, Copy)]
 struct Table {
     number: usize,
-    /// Its first word, and its lines.
+    /// The first word.
     start: u64,
+    /// The number of cache lines.
     lines: u64,
-    /// Bits a key sets.
+    /// The number of bits that a key sets.
     hashes: u32,
 }
 
@@ -104,14 +110,14 @@ impl Table {
         })
     }
 
-    /// Where a key's line starts, in words.
+    /// The first word of a key's line.
     #[inline]
     fn line(&self, key: u64) -> u64 {
         self.start + reduce(key, self.lines) * LINE_WORDS
     }
 }
 
-/// Some of the places a key has in its line.
+/// Some of the positions of a key in its line.
 #[inline(always)]
 fn places(key: u64, numbers: std::ops::Range<u32>) -> impl Iterator<Item = u64> {
     numbers.map(move |i| match i.checked_sub(FIRST) {
@@ -120,10 +126,10 @@ fn places(key: u64, numbers: std::ops::Range<u32>) -> impl Iterator<Item = u64> 
     } & (LINE - 1))
 }
 
-/// Whether a line has all the places of a key.
+/// Whether all bits of a key are set in its line.
 #[inline(always)]
 fn is_in_line(hashes: u32, key: u64, start: u64, body: &(impl Body + ?Sized)) -> bool {
-    // Half of all bits are set. Four at once seldom are, so that the branch is predicted well.
+    // About half of all bits are set, but rarely four at once: the branch after four is well predictable.
     let first = match hashes {
         FIRST.. => body.all_set(start as usize, places(key, 0..FIRST)),
         _ => body.all_set(start as usize, places(key, 0..hashes)),
@@ -158,8 +164,8 @@ where
     false
 }
 
-/// Whether a table contains one of a few keys, given by what is XORed into the own one. All their lines are prefetched
-/// before the first is read.
+/// Whether a table contains one of a few keys, given as XOR differences to the query's own key. All lines are
+/// prefetched before the first is read.
 #[inline]
 fn contains_any(table: &Table, keys: &Keys, own: u64, words: &[u64], body: &(impl Body + ?Sized)) -> bool {
     let mut batch = [(0, 0); AT_ONCE];

@@ -1,13 +1,13 @@
-//! What `make bench` needs besides SQL: rows to load, filters of any number of members, and the scaling study.
+//! The parts of `make bench` that are not SQL: rows to load, filters with any number of members, and the scaling study.
 //!
 //! ```text
 //! bench vectors ROWS DIMS [FILE.npy]         rows (integer, vector) in COPY's binary format
 //! bench bits ROWS DIMS [FILE.npy]            rows (integer, varbit)
 //! bench random ROWS DIMS                     rows (integer, vector) like the members of the filters below
-//! bench planted ROWS DIMS NEAR               rows (integer, integer, vector): one in 20 is a copy of an earlier one, at distance NEAR
+//! bench planted ROWS DIMS NEAR               rows (integer, integer, vector): one in 20 is at NEAR from an earlier one
 //! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
-//! bench member KIND ROWS                     asks a filter so often: for counting instructions (KIND distance: the peer)
-//! bench scaling                              writes docs/scaling.md with its pictures
+//! bench member KIND ROWS                     queries a filter ROWS times; with KIND distance, computes distances
+//! bench scaling                              writes docs/scaling.md and its plots
 //! ```
 
 mod planted;
@@ -18,7 +18,7 @@ use lsbf_tools::{data, filters};
 use std::io::{Error, Result};
 
 fn usage() -> Error {
-    Error::other("see the head of examples/bench/main.rs for what can be asked")
+    Error::other("see crates/tools/src/bin/bench/main.rs for the usage")
 }
 
 fn number(word: Option<&str>) -> Result<usize> {
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
             copy.filter(kind, members, &filter)?;
             copy.end()
         }
-        Some("member") => filters::ask(word(1).ok_or_else(usage)?, number(word(2))?).ok_or_else(usage),
+        Some("member") => filters::query(word(1).ok_or_else(usage)?, number(word(2))?).ok_or_else(usage),
         Some("scaling") => scaling::write(),
         _ => Err(usage()),
     }

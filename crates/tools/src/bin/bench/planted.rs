@@ -1,11 +1,11 @@
-//! Rows with near-duplicates planted among them, to screen for.
+//! Rows with planted near-duplicates, to be found by screening.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use std::io::Result;
 
-/// One row in so many is planted.
+/// One row in `EVERY` is planted.
 const EVERY: usize = 20;
 
 fn scaled(mut x: Vec<f32>, length: f64) -> Vec<f32> {
@@ -19,8 +19,8 @@ fn direction(seed: u64, dims: usize) -> Vec<f32> {
     (0..dims).map(|_| rng.sample(StandardNormal)).collect()
 }
 
-/// A row that has nothing to do with the others but a common part, as embeddings have. Made from its number, so that
-/// nothing needs to be kept for a later copy.
+/// A row that is unrelated to the others except for a common component, as embeddings have. It is generated from its
+/// number, so that rows need not be kept for later copies.
 fn original(id: usize, common: &[f32]) -> Vec<f32> {
     let own = scaled(direction(1 + id as u64, common.len()), 0.917);
     scaled(own.iter().zip(common).map(|(a, b)| a + b).collect(), 1.0)
@@ -35,7 +35,7 @@ fn source(id: usize) -> Option<usize> {
     Some(if at % EVERY == EVERY - 1 { at - 1 } else { at })
 }
 
-/// Unit vectors, each with the number of the earlier one that it lies at distance `near` of, if it was planted.
+/// Unit vectors. A planted one is at distance `near` of an earlier one, whose number it comes with.
 pub fn rows(
     rows: usize,
     dims: usize,
@@ -48,7 +48,7 @@ pub fn rows(
             each(id, None, &original(id, &common))?;
             continue;
         };
-        // Turned by the angle whose chord is `near`, towards what of a random direction is orthogonal.
+        // Rotated by the angle whose chord is `near`, towards the orthogonal part of a random direction.
         let from = original(source, &common);
         let noise = scaled(direction((1 << 40) + id as u64, dims), 1.0);
         let along: f32 = from.iter().zip(&noise).map(|(a, b)| a * b).sum();

@@ -1,11 +1,11 @@
-//! docs/papers.md in the making.
+//! Collects the text and the plots of docs/papers.md.
 
 use lsbf_tools::plot::Plot;
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Instant;
 
-/// The page, its pictures, and the largest deviation seen so far.
+/// The page, its plots, and the largest deviation of each experiment.
 pub struct Report {
     text: String,
     plots: Vec<(&'static str, String)>,
@@ -19,7 +19,7 @@ impl Report {
     }
 
     /// Adds a paragraph or a heading.
-    pub fn say(&mut self, text: &str) {
+    pub fn add(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push_str("\n\n");
     }
@@ -34,35 +34,35 @@ impl Report {
         self.text.push('\n');
     }
 
-    /// Adds a picture.
+    /// Adds a plot.
     pub fn plot(&mut self, name: &'static str, plot: &Plot) {
-        self.say(&format!("![{}](papers/{name}.svg)", plot.title));
+        self.add(&format!("![{}](papers/{name}.svg)", plot.title));
         self.plots.push((name, plot.svg()));
     }
 
-    /// Notes a deviation in standard errors under a heading, and gives it as text.
-    pub fn deviation(&mut self, under: &'static str, errors: f64) -> String {
-        match self.worst.iter_mut().find(|(name, ..)| *name == under) {
+    /// Records a deviation of an experiment, in standard errors, and returns it as text.
+    pub fn deviation(&mut self, experiment: &'static str, errors: f64) -> String {
+        match self.worst.iter_mut().find(|(name, ..)| *name == experiment) {
             Some((_, count, worst)) => {
                 *count += 1;
                 *worst = if errors.abs() > worst.abs() { errors } else { *worst };
             }
-            None => self.worst.push((under, 1, errors)),
+            None => self.worst.push((experiment, 1, errors)),
         }
         format!("{errors:+.1}")
     }
 
-    /// The deviations noted, as a table.
+    /// The largest deviations as a table.
     pub fn summary(&self) -> String {
         let mut text =
-            String::from("| compared with its law | rates | largest deviation in standard errors |\n|---|---|---|\n");
+            String::from("| experiment | rates compared | largest deviation in standard errors |\n|---|---|---|\n");
         for (name, count, worst) in &self.worst {
             text.push_str(&format!("| {name} | {count} | {worst:+.1} |\n"));
         }
         text
     }
 
-    /// Shows how far an experiment is, on the terminal.
+    /// Shows the progress of an experiment on the terminal.
     pub fn progress(&self, name: &'static str) -> impl Fn(usize, usize) + Sync + use<> {
         let started = self.started;
         move |done, parts| {
@@ -72,19 +72,19 @@ impl Report {
         }
     }
 
-    /// Writes the page and its pictures.
+    /// Writes the page and its plots.
     pub fn save(&self, docs: &Path) -> std::io::Result<()> {
-        let pictures = docs.join("papers");
-        std::fs::create_dir_all(&pictures)?;
+        let plots = docs.join("papers");
+        std::fs::create_dir_all(&plots)?;
         for (name, svg) in &self.plots {
-            std::fs::write(pictures.join(format!("{name}.svg")), svg)?;
+            std::fs::write(plots.join(format!("{name}.svg")), svg)?;
         }
         let text = self.text.replace("SUMMARY\n", &self.summary());
         std::fs::write(docs.join("papers.md"), text.trim_end().to_owned() + "\n")
     }
 }
 
-/// A rate with as many digits as its size calls for.
+/// A rate, with more digits the smaller it is.
 pub fn rate(value: f64) -> String {
     match value {
         0.0 => "0".into(),

@@ -1,29 +1,36 @@
-//! What was measured, as the script writes it: files of lines whose fields are separated by tabs.
+//! The measurements that scripts/quality.sh writes: files with tab-separated fields.
 
 use std::io::{Error, Result};
 use std::path::Path;
 
-pub struct Of {
+/// A data set.
+pub struct DataSet {
     pub name: String,
     pub members: f64,
     pub near: f64,
-    /// None where no filter was chosen.
+    /// `None` if no filter was chosen.
     pub far: Option<f64>,
     /// Microseconds of one exact comparison.
-    pub peer_us: f64,
-    /// Rows of the data that are asked, the share that has a member within near, the median distance of the nearest.
-    pub asked: f64,
+    pub comparison_us: f64,
+    /// The number of queries that are rows of the data, not planted.
+    pub queries: f64,
+    /// The fraction of these that has a member within near.
     pub within: f64,
+    /// The median distance of their nearest member.
     pub median: f64,
 }
 
+/// The filter for a data set and a preference.
 pub struct Filter {
     pub set: String,
     pub prefer: String,
-    pub said: String,
+    /// The notices of lsbf_design_for.
+    pub notices: String,
+    /// `None` if lsbf_design_for returned no filter.
     pub chosen: Option<Chosen>,
 }
 
+/// A chosen filter, the rates that lsbf_design_for predicts, and the time of a query in microseconds.
 pub struct Chosen {
     pub family: String,
     /// Tables, hashes, dimensions of polytopes, probes, votes.
@@ -31,12 +38,13 @@ pub struct Chosen {
     pub bytes: f64,
     pub fnr: f64,
     pub fpr: f64,
-    pub strangers: f64,
+    pub unrelated: f64,
     pub us: f64,
-    /// What the filter says of itself: missed at near, passed at far.
+    /// The rates predicted from the built filter: lsbf_fnr(f, near) and lsbf_fpr(f).
     pub of_filter: [f64; 2],
 }
 
+/// The number of rows, and of those that passed a filter.
 #[derive(Clone, Copy)]
 pub struct Count {
     pub rows: f64,
@@ -49,6 +57,7 @@ impl Count {
     }
 }
 
+/// Rows in a range of distances of the nearest member.
 pub struct Band {
     pub set: String,
     pub prefer: String,
@@ -56,31 +65,35 @@ pub struct Band {
     pub count: Count,
 }
 
+/// A point of an acceptance curve.
 pub struct Point {
     pub set: String,
     pub prefer: String,
     pub kind: String,
+    /// The distance in units of R.
     pub times: f64,
     pub share: f64,
     pub rows: f64,
 }
 
-pub struct Peer {
+/// Another method to find near members.
+pub struct Alternative {
     pub name: String,
     pub bytes: f64,
+    /// The fraction found of rows planted at near.
     pub at_near: f64,
-    /// None where no row is near without having been planted.
-    pub naturally: Option<f64>,
+    /// The fraction found of rows of the data that have a member within near; `None` if there are none.
+    pub natural: Option<f64>,
     pub us: f64,
 }
 
 pub struct Figures {
     pub about: Vec<(String, String)>,
-    pub sets: Vec<Of>,
+    pub sets: Vec<DataSet>,
     pub filters: Vec<Filter>,
     pub bands: Vec<Band>,
     pub points: Vec<Point>,
-    pub peers: Vec<Peer>,
+    pub alternatives: Vec<Alternative>,
 }
 
 struct Line {
@@ -98,7 +111,8 @@ impl Line {
     }
 
     fn number(&self, n: usize) -> Result<f64> {
-        self.maybe(n).ok_or_else(|| Error::other(format!("{}: field {n} of {:?} is no number", self.file, self.fields)))
+        self.maybe(n)
+            .ok_or_else(|| Error::other(format!("{}: field {n} of {:?} is not a number", self.file, self.fields)))
     }
 }
 
@@ -123,7 +137,7 @@ fn chosen(line: &Line) -> Result<Option<Chosen>> {
         bytes: line.number(9)?,
         fnr: line.number(10)?,
         fpr: line.number(11)?,
-        strangers: line.number(12)?,
+        unrelated: line.number(12)?,
         us: line.number(13)?,
         of_filter: [line.number(16)?, line.number(17)?],
     }))
@@ -134,19 +148,19 @@ impl Figures {
         Ok(Figures {
             about: each(folder, "about", |line| Ok((line.text(0), line.text(1))))?,
             sets: each(folder, "sets", |line| {
-                Ok(Of {
+                Ok(DataSet {
                     name: line.text(0),
                     members: line.number(1)?,
                     near: line.number(2)?,
                     far: line.maybe(3),
-                    peer_us: line.number(4)?,
-                    asked: line.number(5)?,
+                    comparison_us: line.number(4)?,
+                    queries: line.number(5)?,
                     within: line.number(6)?,
                     median: line.number(7)?,
                 })
             })?,
             filters: each(folder, "filters", |line| {
-                Ok(Filter { set: line.text(0), prefer: line.text(1), said: line.text(15), chosen: chosen(line)? })
+                Ok(Filter { set: line.text(0), prefer: line.text(1), notices: line.text(15), chosen: chosen(line)? })
             })?,
             bands: each(folder, "bands", |line| {
                 let count = Count { rows: line.number(3)?, passed: line.number(4)? };
@@ -162,12 +176,12 @@ impl Figures {
                     rows: line.number(5)?,
                 })
             })?,
-            peers: each(folder, "peers", |line| {
-                Ok(Peer {
+            alternatives: each(folder, "peers", |line| {
+                Ok(Alternative {
                     name: line.text(0),
                     bytes: line.number(1)?,
                     at_near: line.number(2)?,
-                    naturally: line.maybe(3),
+                    natural: line.maybe(3),
                     us: line.number(4)?,
                 })
             })?,
@@ -175,7 +189,7 @@ impl Figures {
     }
 
     pub fn about(&self, name: &str) -> &str {
-        self.about.iter().find(|(known, _)| known == name).map_or("?", |(_, value)| value)
+        self.about.iter().find(|(key, _)| key == name).map_or("?", |(_, value)| value)
     }
 
     pub fn of(&self, set: &str) -> impl Iterator<Item = &Filter> {

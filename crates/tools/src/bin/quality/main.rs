@@ -1,10 +1,11 @@
-//! What `make quality` needs besides SQL: members, rows to ask with their exact distances, and the page of what was found.
+//! The parts of `make quality` that are not SQL: members, queries with their exact distances, and the page of the
+//! results.
 //!
 //! ```text
-//! quality sets                                 a line a set: name, type of the column, metric, near, file of real rows
+//! quality sets                                 one line per set: name, column type, metric, near, file of real rows
 //! quality members SET ROWS [FILE.npy]          rows (integer, vector or bit) in COPY's binary format
-//! quality asked SET ROWS FAR [FILE.npy]        rows (integer, kind, distance of the nearest member, vector or bit)
-//! quality report FIGURES OUT                   reads what was measured, writes OUT/quality.md with its pictures
+//! quality asked SET ROWS FAR [FILE.npy]        queries (integer, kind, distance of the nearest member, vector or bit)
+//! quality report FIGURES OUT                   reads the measurements, writes OUT/quality.md and its plots
 //! ```
 
 mod figures;
@@ -16,7 +17,7 @@ mod sets;
 use std::io::{Error, Result};
 
 fn usage() -> Error {
-    Error::other("see the head of examples/quality/main.rs for what can be asked")
+    Error::other("see crates/tools/src/bin/quality/main.rs for the usage")
 }
 
 fn number<T: std::str::FromStr>(word: Option<&str>) -> Result<T> {
@@ -33,7 +34,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Some("members") => set()?.write_members(number(word(2))?, word(3)),
-        Some("asked") => set()?.write_asked(number(word(2))?, number(word(3))?, word(4)),
+        Some("asked") => set()?.write_queries(number(word(2))?, number(word(3))?, word(4)),
         Some("report") => report::write(word(1).ok_or_else(usage)?.as_ref(), word(2).ok_or_else(usage)?.as_ref()),
         _ => Err(usage()),
     }

@@ -1,7 +1,7 @@
-//! The sets that filters are judged by: members, and rows that are asked, some of them planted at known distances.
+//! The data sets: members, and queries, some of them planted at known distances.
 
 use crate::nearest;
-use crate::rows::{Row, to_length_one};
+use crate::rows::{Row, normalize};
 use lsbf_tools::copy::Copy;
 use lsbf_tools::data;
 use rand::rngs::SmallRng;
@@ -27,18 +27,21 @@ impl Metric {
         }
     }
 
-    /// The distance that is so many times as far as near. Cosine's grows with the square of the angle.
+    /// The distance of `times` times R, where R is the l2 distance that corresponds to `near`: the cosine distance
+    /// grows with its square.
     pub fn times(self, near: f64, times: f64) -> f64 {
         if self == Metric::Cosine { near * times * times } else { near * times }
     }
 }
 
-/// Where rows come from where there is no file of real ones, or never is.
+/// How rows are generated if there is no file of real ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Source {
+    /// Unit vectors.
     Unit,
-    /// Vectors whose lengths vary.
+    /// Vectors of varying length.
     Lengths,
+    /// Bit strings.
     Bits,
 }
 
@@ -71,7 +74,7 @@ pub fn find(name: &str) -> Option<&'static Set> {
     SETS.iter().find(|set| set.name == name)
 }
 
-/// One line a set, for the script.
+/// Prints one line per set, for scripts/quality.sh.
 pub fn list() {
     for set in &SETS {
         let kind = if set.source == Source::Bits { "bit" } else { "vector" };
@@ -80,14 +83,16 @@ pub fn list() {
     }
 }
 
-/// Most rows planted at R/2, at R and at far, and at each place of the curve.
-const PLANTED: usize = 1500;
-const ON_CURVE: usize = 500;
-/// A row planted at far counts only while no other member is nearer than this share of far.
-const STILL_FAR: f64 = 0.98;
+/// Maximum number of rows planted at R/2, at R and at far.
+const MAX_PLANTED: usize = 1500;
+/// Maximum number of rows planted at each distance of the curve.
+const MAX_ON_CURVE: usize = 500;
+/// A row planted at far is used only if no other member is nearer than this fraction of far.
+const MIN_FAR: f64 = 0.98;
 
 impl Set {
-    /// Four of five rows are members; three of four bit strings, of which there are a third more.
+    /// The numbers of members and of all rows: four in five rows are members. Of bit strings there are a third more
+    /// rows, and three in four are members.
     fn members(&self, rows: usize) -> (usize, usize) {
         match self.source {
             Source::Bits => (rows, rows + rows / 3),
@@ -105,7 +110,7 @@ impl Set {
             Ok(())
         })?;
         if self.metric == Metric::Cosine {
-            all.iter_mut().for_each(|x| to_length_one(x));
+            all.iter_mut().for_each(|x| normalize(x));
         }
         Ok(all)
     }
@@ -129,8 +134,8 @@ impl Set {
         copy.end()
     }
 
-    /// A far of 0 plants nothing there.
-    pub fn write_asked(&self, rows: usize, far: f64, file: Option<&str>) -> Result<()> {
+    /// Writes the queries. With a far of 0, none are planted at far.
+    pub fn write_queries(&self, rows: usize, far: f64, file: Option<&str>) -> Result<()> {
         let (members, rows) = self.members(rows);
         match self.source {
             Source::Bits => self.write(&self.bits(rows, file)?, members, far),
@@ -140,8 +145,8 @@ impl Set {
 
     fn write<R: Row>(&self, rows: &[R], members: usize, far: f64) -> Result<()> {
         let (members, natural) = rows.split_at(members.min(rows.len()));
-        let planted = PLANTED.min(members.len() / 8);
-        let mut out = Asked { copy: Copy::to_stdout()?, id: 0 };
+        let planted = MAX_PLANTED.min(members.len() / 8);
+        let mut out = Queries { copy: Copy::to_stdout()?, id: 0 };
         for (row, distance) in natural.iter().zip(nearest::distances(self.metric, members, natural)) {
             out.put("natural", distance, row)?;
         }
@@ -154,7 +159,7 @@ impl Set {
             };
             (0..count).map(one).collect()
         };
-        // Rows of a table whose vectors are of one length are so too; a step in a random direction makes them longer.
+        // A step in a random direction makes a unit vector longer, but the rows of such data are all unit vectors.
         let has_one_length = self.source == Source::Unit && self.metric == Metric::L2;
         for (kind, times) in [("half", 0.5), ("near", 1.0)] {
             let distance = self.metric.times(self.near, times);
@@ -162,7 +167,7 @@ impl Set {
         }
         for quarters in 1..=20 {
             let distance = self.metric.times(self.near, f64::from(quarters) / 4.0);
-            plant(ON_CURVE.min(planted), distance, has_one_length)
+            plant(MAX_ON_CURVE.min(planted), distance, has_one_length)
                 .iter()
                 .try_for_each(|row| out.put("curve", distance, row))?;
         }
@@ -172,7 +177,7 @@ impl Set {
             }
             let rows = plant(planted, far, keep_length);
             for (row, distance) in rows.iter().zip(nearest::distances(self.metric, members, &rows)) {
-                if distance >= STILL_FAR * far {
+                if distance >= MIN_FAR * far {
                     out.put(kind, distance, row)?;
                 }
             }
@@ -181,12 +186,12 @@ impl Set {
     }
 }
 
-struct Asked {
+struct Queries {
     copy: Copy,
     id: i32,
 }
 
-impl Asked {
+impl Queries {
     fn put(&mut self, kind: &str, distance: f64, row: &impl Row) -> Result<()> {
         self.copy.row(4)?;
         self.copy.field(&self.id.to_be_bytes())?;
@@ -198,22 +203,22 @@ impl Asked {
     }
 }
 
-/// Vectors in random directions whose lengths vary widely: two of three lie between a half and twice the median, eight
-/// times near. One in four is an earlier one with noise of up to five times near.
+/// Vectors in random directions whose lengths vary widely: the median is eight times near, and two in three are within
+/// a factor of two of it. One in four is an earlier one with noise of up to five times near.
 fn of_many_lengths(rows: usize, dims: usize, near: f64) -> Vec<Vec<f32>> {
     let mut rng = SmallRng::seed_from_u64(7);
-    let mut made: Vec<Vec<f32>> = Vec::with_capacity(rows);
-    let none = vec![0.0; dims];
+    let mut generated: Vec<Vec<f32>> = Vec::with_capacity(rows);
+    let origin = vec![0.0; dims];
     for id in 0..rows {
         let spread: f64 = rng.sample(StandardNormal);
-        let mut way: Vec<f32> = (0..dims).map(|_| rng.sample(StandardNormal)).collect();
-        to_length_one(&mut way);
+        let mut direction: Vec<f32> = (0..dims).map(|_| rng.sample(StandardNormal)).collect();
+        normalize(&mut direction);
         let (from, length) = match id % 4 {
-            3 => (&made[rng.random_range(0..made.len())], near * rng.random_range(0.2..5.0)),
-            _ => (&none, near * 8.0 * (0.7 * spread).exp()),
+            3 => (&generated[rng.random_range(0..generated.len())], near * rng.random_range(0.2..5.0)),
+            _ => (&origin, near * 8.0 * (0.7 * spread).exp()),
         };
-        let x = from.iter().zip(&way).map(|(from, w)| from + length as f32 * w).collect();
-        made.push(x);
+        let x = from.iter().zip(&direction).map(|(from, d)| from + length as f32 * d).collect();
+        generated.push(x);
     }
-    made
+    generated
 }

@@ -1,4 +1,4 @@
-//! Predicted against measured rates.
+//! Compares predicted with measured rates.
 
 use crate::report::{Report, cell, rate};
 use lsbf::params::Family;
@@ -6,26 +6,26 @@ use lsbf_tools::experiments::grid::{Rates, Setting, measure, settings};
 use lsbf_tools::experiments::parallel;
 
 pub fn write(report: &mut Report) {
-    report.say("## Predicted against measured, for every kind and metric");
-    report.say(
-        "What `lsbf_fpr` and `lsbf_fnr` predict from a filter's own fill, and what was measured: 20000 queries at \
-         theta x far and 20000 at the distance shown, over 80 filters (800 for l1), each with a seed and members of its \
-         own. n / c is members / capacity. Members are unrelated; docs/theory.md says where data are different and the \
-         prediction is weaker.",
+    report.add("## Predicted and measured rates for every kind and metric");
+    report.add(
+        "The rates that `lsbf_fpr` and `lsbf_fnr` predict from the fill of a filter, and the measured ones: 20000 \
+         queries at theta x far and 20000 at the distance shown, over 80 filters (800 for l1), each with its own seed \
+         and members. n / c is members / capacity, a ratio is predicted / measured. Members are unrelated; \
+         docs/theory.md describes data for which predictions are less accurate.",
     );
     let settings = settings();
     let rates = parallel(settings.len(), &report.progress("predicted rates"), |i| measure_one(&settings[i]));
     let rows: Vec<_> = settings.iter().zip(&rates).map(|(setting, rates)| row(setting, rates)).collect();
     report.table(
         &[
-            "kind", "family", "L x M", "n / c", "theta", "far", "FPR", "ours", "ratio", "distance", "FNR", "ours",
-            "ratio",
+            "kind", "family", "L x M", "n / c", "theta", "far", "FPR", "measured", "ratio", "distance", "FNR",
+            "measured", "ratio",
         ],
         &rows,
     );
 }
 
-/// Cauchy projections differ most from seed to seed: many filters, few queries each.
+/// Rates with Cauchy projections vary most between seeds: many filters, with few queries each.
 fn measure_one(setting: &Setting) -> Rates {
     match setting.params.family {
         Family::Cauchy => measure(setting, 800, 25),

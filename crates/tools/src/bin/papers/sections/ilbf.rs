@@ -11,17 +11,18 @@ use lsbf_tools::plot::{Axis, Mark, Plot, Series};
 
 const DRAWS: usize = 400;
 const QUERIES: usize = 1_000;
-/// Where members are moved to, so that their distance from the origin does not matter.
+/// Distance from the origin at which the projections of the data no longer share Blooms more often than by chance.
 const AWAY: f64 = 1e6;
 
 pub fn write(report: &mut Report) {
-    report.say("## Integer-granularity locality-sensitive Bloom filter");
-    report.say(
-        "As in the letter: k = 16 projections, m = 8192 Blooms of u = 32 slots, w = 1, n = 500 members of 20 dimensions \
-         uniform in [1, 1000]. The letter leaves k' out; k' = 4 distinct slots an object fits. Near queries of Table I \
-         differ by 0.100 + 0.005 (theta - 1) in every dimension, up or down, far ones by a hundred times that. Rates \
-         differ much between draws of the projections, so ours are means of 400 draws with 1000 queries each, with the \
-         spread between draws in brackets.",
+    report.add("## Integer-granularity locality-sensitive Bloom filter");
+    report.add(
+        "As in the letter: k = 16 projections, m = 8192 Blooms of u = 32 slots, w = 1, n = 500 members of 20 \
+         dimensions, uniform in [1, 1000]. The letter does not state k'; its numbers agree with k' = 4 distinct slots \
+         per object. Near queries of Table I differ by 0.100 + 0.005 (theta - 1) in every dimension, up or down, far \
+         ones by a hundred times as much. Rates vary considerably between draws of the projections. Therefore measured \
+         rates are means of 400 draws with 1000 queries each, with the standard deviation between draws in \
+         parentheses.",
     );
     table_one(report);
     quoted(report);
@@ -44,13 +45,13 @@ fn table_one(report: &mut Report) {
     let near_origin = rows(true, 0.0, &thetas, table_queries, DRAWS, QUERIES, &report.progress("ILBF Table I"));
     let away = rows(true, AWAY, &thetas, table_queries, DRAWS, QUERIES, &report.progress("ILBF Table I, away"));
     let predicted = predictions(report);
-    report.say("### Table I, aligned blocks");
-    report.say(
-        "The functions of the letter have no offset. Projections of data near the origin then crowd the same Blooms, \
-         which raises the false positives of the average draw and their spread. *Away* is the same experiment with all \
-         data moved far from the origin, and it is what the letter's numbers agree with. *From the fill* is what this library \
-         predicts for the very filter. The last column places the letter's number, taken as one draw, in units of the \
-         spread between draws.",
+    report.add("### Table I, aligned blocks");
+    report.add(
+        "The hash functions of the letter have no offset. The projections of data near the origin then share the same \
+         Blooms more often, which raises the mean and the standard deviation of the false positive rate. *Away* is the \
+         same experiment with all data moved far from the origin; the numbers of the letter agree with it. *From the \
+         fill* is the rate that this library predicts for the filter itself. The last column is the deviation of the \
+         letter's number, taken as one draw, in standard deviations between draws.",
     );
     let mut positives = Vec::new();
     let mut negatives = Vec::new();
@@ -59,14 +60,14 @@ fn table_one(report: &mut Report) {
         let far_away = over_draws(&away[i].far, |votes| votes.at_least(v));
         let near = over_draws(&near_origin[i].near, |votes| votes.below(v));
         let near_away = over_draws(&away[i].near, |votes| votes.below(v));
-        let (law_far, law_near) = predicted[i];
+        let (predicted_far, predicted_near) = predicted[i];
         let distance = table_queries(f64::from(theta)).0.distance();
         positives.push(vec![
             cell(theta),
             cell(v),
             format!("{:.4}", paper[4]),
             format!("{:.4}", theorem_3(f64::from(theta), v, MEMBERS)),
-            format!("{law_far:.4}"),
+            format!("{predicted_far:.4}"),
             spread(far),
             spread(far_away),
             format!("{:+.1}", (paper[4] - far_away.mean) / far_away.sd),
@@ -76,14 +77,14 @@ fn table_one(report: &mut Report) {
             cell(v),
             format!("{:.4}", paper[5]),
             format!("{:.4}", theorem_2(true, distance, f64::from(theta), v)),
-            format!("{law_near:.4}"),
+            format!("{predicted_near:.4}"),
             spread(near),
             spread(near_away),
             format!("{:+.1}", (paper[5] - near_away.mean) / near_away.sd),
         ]);
     }
     let head = |rate: &'static str, theorem: &'static str| {
-        [rate, "v", "paper", theorem, "from the fill", "ours", "ours, away", "paper in sd"]
+        [rate, "v", "paper", theorem, "from the fill", "measured", "measured, away", "paper in sd"]
     };
     report.table(&head("FPR, theta", "Theorem 3"), &positives);
     report.table(&head("FNR, theta", "Theorem 2"), &negatives);
@@ -106,10 +107,11 @@ fn predictions(report: &Report) -> Vec<(f64, f64)> {
 }
 
 fn quoted(report: &mut Report) {
-    report.say("### MLBF\\* (quoted) and centred windows");
-    report.say(
-        "The columns of MLBF\\* are *quoted from the letter*; this library has no MLBF\\*. Beside them our centred \
-         windows on the queries of Table I, at the same space, with the votes the filter chooses itself.",
+    report.add("### MLBF\\* (quoted) and centred windows");
+    report.add(
+        "The columns of MLBF\\* are *quoted from the letter*; this library does not implement MLBF\\*. They are \
+         compared with centred windows of this library, for the queries of Table I, at the same size, with the votes \
+         that the filter chooses itself.",
     );
     let parts = parallel(DRAWS, &report.progress("ILBF centred, Table I"), |i| {
         let mut draw = Draw::new(params(false, 0, 100 + i as u64), MEMBERS, 0.0);
@@ -136,10 +138,11 @@ fn quoted(report: &mut Report) {
 
 fn figure_2(report: &mut Report) {
     const BLOOMS: u32 = 64;
-    report.say("### Figure 2: collisions");
-    report.say(
-        "P(two objects share a Bloom) against their distance, w = 1, m = 64 so that the floor of 1/m shows. Theorem 1 is \
-         the exact sum over all turns of the modulus; Observation 1 is the letter's short form of it.",
+    report.add("### Figure 2: collisions");
+    report.add(
+        "P(two objects share a Bloom) by their distance, for w = 1 and m = 64, so that the floor of 1/m is visible. \
+         Theorem 1 is the exact sum over all multiples of the modulus; Observation 1 is the letter's approximation of \
+         it.",
     );
     let distances: Vec<f64> = (0..=24).map(|i| 0.1 * 10f64.powf(f64::from(i) / 8.0)).collect();
     let found =
@@ -148,7 +151,7 @@ fn figure_2(report: &mut Report) {
     for (&c, count) in distances.iter().zip(&found) {
         report.deviation("ILBF Figure 2, collisions", count.deviation(theorem_1(c, BLOOMS)));
     }
-    let curve = |law: &dyn Fn(f64) -> f64| distances.iter().map(|&c| (c, law(c))).collect::<Vec<_>>();
+    let curve = |p: &dyn Fn(f64) -> f64| distances.iter().map(|&c| (c, p(c))).collect::<Vec<_>>();
     report.plot(
         "ilbf-figure-2",
         &Plot {
@@ -158,13 +161,18 @@ fn figure_2(report: &mut Report) {
             series: vec![
                 Series::new("Theorem 1", 0, Mark::Line, curve(&|c| theorem_1(c, BLOOMS))),
                 Series::new("Observation 1", 1, Mark::Dashed, curve(&observation)),
-                Series::new("ours", 0, Mark::Dots, distances.iter().zip(&found).map(|(&c, n)| (c, n.rate())).collect()),
+                Series::new(
+                    "measured",
+                    0,
+                    Mark::Dots,
+                    distances.iter().zip(&found).map(|(&c, n)| (c, n.rate())).collect(),
+                ),
             ],
         },
     );
 }
 
-/// P(accepted) from the fill, averaged over a few draws.
+/// P(accepted) as predicted from the fill, averaged over a few draws.
 fn from_fill(members: usize, distance: f64, theta: f64, v: u32) -> f64 {
     const DRAWS: u64 = 10;
     let one = |i: u64| Draw::new(params(true, 0, 100 + i), members, 0.0).predicted(distance, theta, v);
@@ -183,18 +191,18 @@ fn figures_3_and_6(report: &mut Report) {
         QUERIES,
         &report.progress("ILBF Figures 3 and 6"),
     );
-    report.say("### Figures 3 and 6: false negatives and false positives against v");
-    report.say(
+    report.add("### Figures 3 and 6: false negatives and false positives by v");
+    report.add(
         "Near queries differ by 0.1 in every dimension; for false positives the queries are drawn like the members. \
-         Theorem 2 counts only the object's own projections, so it exceeds what is measured where foreign objects fill \
-         in. Theorem 3 puts every object's slots into one sum and is of no use beyond theta = 2.",
+         Theorem 2 only counts matches with the object itself, so that it exceeds the measured rate if other objects \
+         add votes. Theorem 3 adds up the slots of all objects and is not useful beyond theta = 2.",
     );
     let votes: Vec<u32> = (1..=16).collect();
-    let laws = parallel(thetas.len() * votes.len(), &report.progress("ILBF Figures 3 and 6, predicted"), |i| {
+    let predicted = parallel(thetas.len() * votes.len(), &report.progress("ILBF Figures 3 and 6, predicted"), |i| {
         let (theta, v) = (thetas[i / votes.len()], votes[i % votes.len()]);
         (from_fill(MEMBERS, near.distance(), theta, v), from_fill(MEMBERS, f64::INFINITY, theta, v))
     });
-    let law = |theta: usize, v: u32| laws[theta * votes.len() + v as usize - 1];
+    let predicted_at = |theta: usize, v: u32| predicted[theta * votes.len() + v as usize - 1];
     let (mut negatives, mut positives) = (Vec::new(), Vec::new());
     for (i, (row, &theta)) in found.iter().zip(&thetas).enumerate() {
         let curve = |value: &dyn Fn(u32) -> f64| votes.iter().map(|&v| (f64::from(v), value(v))).collect::<Vec<_>>();
@@ -202,14 +210,14 @@ fn figures_3_and_6(report: &mut Report) {
         let far_sum: Votes = row.far.iter().copied().sum();
         let name = |what: &str| format!("theta {theta}, {what}");
         negatives.extend([
-            Series::new(name("from the fill"), i, Mark::Line, curve(&|v| 1.0 - law(i, v).0)),
+            Series::new(name("from the fill"), i, Mark::Line, curve(&|v| 1.0 - predicted_at(i, v).0)),
             Series::new("Theorem 2", i, Mark::Dashed, curve(&|v| theorem_2(true, near.distance(), theta, v))),
-            Series::new("ours", i, Mark::Dots, curve(&|v| near_sum.below(v).rate())),
+            Series::new("measured", i, Mark::Dots, curve(&|v| near_sum.below(v).rate())),
         ]);
         positives.extend([
-            Series::new(name("from the fill"), i, Mark::Line, curve(&|v| law(i, v).1)),
+            Series::new(name("from the fill"), i, Mark::Line, curve(&|v| predicted_at(i, v).1)),
             Series::new("Theorem 3", i, Mark::Dashed, curve(&|v| theorem_3(theta, v, MEMBERS))),
-            Series::new("ours", i, Mark::Dots, curve(&|v| far_sum.at_least(v).rate())),
+            Series::new("measured", i, Mark::Dots, curve(&|v| far_sum.at_least(v).rate())),
         ]);
     }
     let x = || Axis::linear("votes v", 0.0, 16.0);
@@ -227,8 +235,8 @@ fn figures_4_and_5(report: &mut Report) {
     let near = Query::Moved(0.1, 0.1);
     let members: Vec<usize> = (1..=10).map(|i| 100 * i).collect();
     let settings = [(1.0, 6), (2.0, 9)];
-    report.say("### Figures 4 and 5: false negatives and false positives against n");
-    report.say("As above, for theta = 1 with v = 6 and theta = 2 with v = 9.");
+    report.add("### Figures 4 and 5: false negatives and false positives by n");
+    report.add("As above, for theta = 1 with v = 6 and theta = 2 with v = 9.");
     let parts = parallel(members.len() * settings.len(), &report.progress("ILBF Figures 4 and 5"), |i| {
         let (n, (theta, v)) = (members[i / settings.len()], settings[i % settings.len()]);
         let (mut near_sum, mut far_sum) = (Votes::default(), Votes::default());
@@ -237,8 +245,8 @@ fn figures_4_and_5(report: &mut Report) {
             near_sum = [near_sum, draw.votes(near, theta, QUERIES)].into_iter().sum();
             far_sum = [far_sum, draw.votes(Query::Unrelated, theta, QUERIES)].into_iter().sum();
         }
-        let law = (1.0 - from_fill(n, near.distance(), theta, v), from_fill(n, f64::INFINITY, theta, v));
-        (near_sum.below(v).rate(), far_sum.at_least(v).rate(), law)
+        let predicted = (1.0 - from_fill(n, near.distance(), theta, v), from_fill(n, f64::INFINITY, theta, v));
+        (near_sum.below(v).rate(), far_sum.at_least(v).rate(), predicted)
     });
     let (mut negatives, mut positives) = (Vec::new(), Vec::new());
     for (i, &(theta, v)) in settings.iter().enumerate() {
@@ -248,12 +256,12 @@ fn figures_4_and_5(report: &mut Report) {
         negatives.extend([
             Series::new(name("from the fill"), i, Mark::Line, curve(&|n| at(n).2.0)),
             Series::new("Theorem 2", i, Mark::Dashed, curve(&|_| theorem_2(true, near.distance(), theta, v))),
-            Series::new("ours", i, Mark::Dots, curve(&|n| at(n).0)),
+            Series::new("measured", i, Mark::Dots, curve(&|n| at(n).0)),
         ]);
         positives.extend([
             Series::new(name("from the fill"), i, Mark::Line, curve(&|n| at(n).2.1)),
             Series::new("Theorem 3", i, Mark::Dashed, curve(&|n| theorem_3(theta, v, n))),
-            Series::new("ours", i, Mark::Dots, curve(&|n| at(n).1)),
+            Series::new("measured", i, Mark::Dots, curve(&|n| at(n).1)),
         ]);
     }
     let x = || Axis::linear("members n", 0.0, 1000.0);
@@ -267,13 +275,13 @@ fn figures_4_and_5(report: &mut Report) {
     );
 }
 
-/// The votes with the least 0.3 FPR + 0.7 FNR, with both rates.
+/// The votes with the smallest 0.3 FPR + 0.7 FNR, with both rates.
 fn best(row: &Row) -> (u32, f64, f64) {
     let near: Votes = row.near.iter().copied().sum();
     let far: Votes = row.far.iter().copied().sum();
     let rates = (1..=16).map(|v| (v, far.at_least(v).rate(), near.below(v).rate()));
     let cost = |&(_, fpr, fnr): &(u32, f64, f64)| balance(fpr, fnr);
-    rates.min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("there are votes")
+    rates.min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("the range is not empty")
 }
 
 fn centred(report: &mut Report) {
@@ -295,12 +303,12 @@ fn centred(report: &mut Report) {
             (far.rate(), 1.0 - near.rate())
         })
         .collect();
-    report.say("### Centred windows against aligned blocks");
-    report.say(
-        "The same filter, asked in two ways; differences of 0.100 to 0.145, far ones a hundred times that. *Best v* is \
-         the v with the least 0.3 FPR + 0.7 FNR, found by trying; *own votes* is what a filter does by itself, with v \
-         chosen from the theory for distances of theta x near and theta x far (near = 0.55, far = 4.4). These queries \
-         are at 0.55 whatever theta is, so that its votes fit them at theta = 1 and are ready for worse elsewhere.",
+    report.add("### Centred windows and aligned blocks");
+    report.add(
+        "The same filter, queried in two ways, with differences of 0.100 to 0.145, for far queries a hundred times as \
+         much. *Best v* is the v with the smallest measured 0.3 FPR + 0.7 FNR. *Own votes* are those that the filter \
+         chooses itself, from the theory for distances of theta x near and theta x far (near = 0.55, far = 4.4). The \
+         queries are at distance 0.55 for every theta, so that these votes are optimal for them only at theta = 1.",
     );
     let mut lines = Vec::new();
     for ((i, &theta), row) in thetas.iter().enumerate().zip(&windows) {
@@ -314,7 +322,7 @@ fn centred(report: &mut Report) {
     }
     let head = ["theta", "centred: best v", "FPR", "FNR", "own votes: FPR", "FNR", "aligned: best v", "FPR", "FNR"];
     report.table(&head, &lines);
-    report.say("On the lower border of the picture: no error among 400000 near and 400000 far queries.");
+    report.add("Points on the lower border of the plot: no error among 400000 near and 400000 far queries.");
     const BORDER: f64 = 1e-6;
     let cost = |row: &Row| {
         let (_, fpr, fnr) = best(row);

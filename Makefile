@@ -1,8 +1,8 @@
 # The targets are implemented in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help all demo demo-distributed test test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
+.PHONY: help all demo demo-distributed test test-all test-faults accept fuzz papers bench bench-core bench-documents bench-duplicates scaling quality explore install deb clean
 
-export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION LOAD_SECONDS LOAD_CLIENTS ROUNDS N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP PART
+export PG_CONFIG DESTDIR TESTS STAGES FROM_VERSION LOAD_SECONDS LOAD_CLIENTS ROUNDS N DIMS KIND MANY MEMBERS REPEATS DATA PROFILE UPDATE PREFER NEAR SECONDS_EACH TARGETS KEEP PART PARTS
 
 help: ## list the targets
 	@echo "pg_lsbf: locality-sensitive Bloom filters for PostgreSQL"
@@ -17,8 +17,12 @@ demo: ## build, start a private server and find characters that look alike, with
 demo-distributed: ## run a similarity join between three private servers and count the bytes transferred; UPDATE=1 writes docs/distributed.md
 	@scripts/demo-distributed.sh
 
-test: ## run all tests, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." selects from tests/sql and tests/scenarios
+test: ## run the tests, also on PostgreSQL 16 and 18 with pgvector; TESTS="name ..." selects from tests/sql and tests/scenarios, STAGES="..." stages
 	@scripts/test.sh
+
+test-all: ## before a release: every test on every server, more fuzzing, the papers at full size, then test-faults (hours)
+	@ALL=1 scripts/test.sh
+	@scripts/fault-tests.sh
 
 test-faults: ## run the long tests: ten minutes of load, crashes, pg_upgrade, corrupted values, random calls; TESTS="name ..." of tests/faults, LOAD_SECONDS=, ROUNDS=
 	@scripts/fault-tests.sh $(TESTS)

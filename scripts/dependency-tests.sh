@@ -13,14 +13,14 @@ crates() {
   local features=$1
   shift
   cargo tree --locked --no-default-features --features "$features" --prefix none --format '{p}|{l}' "$@" |
-    sed -E 's/ \(\*\)$//; s/ v[^|]*\|/|/' | sort -u | grep -v '^pg_lsbf|'
+    sed -E 's/ \(\*\)$//; s/ v[^|]*\|/|/' | sort -u | grep -v '^pg_lsbf|\|^lsbf|\|^lsbf-tools|\|^$'
 }
 
-crates 'pg15 pg_test' --depth 1 --edges normal,build,dev >"$WORK/used"
+crates 'pg15 pg_test' --workspace --depth 1 --edges normal,build,dev >"$WORK/used"
 sed -nE 's/^\| ([a-z0-9_-]+) \| ([^|]+) \|.*/\1|\2/p' "$page" | grep -v '^crate|' | sort >"$WORK/listed"
 diff "$WORK/listed" "$WORK/used" >"$WORK/diff" || {
   cat "$WORK/diff"
-  die "$page (<) does not list the dependencies of Cargo.toml (>)"
+  die "$page (<) does not list the dependencies of the workspace (>)"
 }
 
 # One licence of an OR is enough; all of an AND are needed. A licence that is not on the page is an error.

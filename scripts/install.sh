@@ -38,9 +38,17 @@ build() {
   PGRX_PG_CONFIG_PATH=$PG_CONFIG cargo build --release --quiet --lib --no-default-features --features "$PG_FEATURE"
 }
 
+# Builds for all servers end in the same file: nobody else builds until it is installed.
+lock_build() {
+  mkdir -p "$TARGET"
+  exec 9>"$TARGET/.install-lock"
+  ! command -v flock >/dev/null || flock 9
+}
+
 ensure_rust
 ensure_postgresql
 ensure_clang
+lock_build
 build
 [[ ${1:-} != --build ]] || exit 0
 

@@ -15,8 +15,7 @@ prefers=${PREFER:-small balanced fast sharp}
 repeats=${REPEATS:-7}
 data=${DATA:-../shared/data}
 out=${OUT:-$TARGET/quality}
-# A separate target directory: in a common one each of the two builds would make cargo rebuild the other one.
-program=$TARGET/quality-build/release/quality
+program=$TARGET/release/quality
 
 # real FILE: its path if it exists and has enough rows
 real() { if [[ -f $data/$1 ]] && ((n <= 30000)); then echo "$data/$1"; fi; }
@@ -81,7 +80,7 @@ write_figures() {
 
 bench_install
 say "building the evaluation program"
-cargo build --release --quiet -p lsbf-tools --bin quality --target-dir "$TARGET/quality-build"
+cargo build --release --quiet -p lsbf-tools --bin quality
 
 say "starting PostgreSQL $PG_MAJOR with pgvector"
 bench_start quality 1GB

@@ -22,7 +22,7 @@ INSERT INTO images SELECT id, date '2026-03-01' + id / 500, hash_of('image ' || 
 -- An image that is known, with five bits changed, and a new one:
 SELECT approx_member(f, hash_of('image 77') # B'1001100101'::bit(256)) AS known, approx_member(f, hash_of('new')) AS new FROM known;
 
--- 2. A filter a day: only today's is written, those of other days are merged when asked, and old days are dropped. All have the same
+-- 2. A filter a day: only today's is written, those of other days are merged when they are queried, and old days are dropped. All have the same
 -- prototype, or they could not be merged. Its capacity is that of all days together.
 CREATE TABLE daily AS
   SELECT day, lsbf_agg(hash, dsbf_new(dims => 256, capacity => 5000, near => 8 / 256.0)) AS f FROM images GROUP BY day;
@@ -37,10 +37,10 @@ SELECT approx_member(f, hash_of('image 77')) AS still_passes FROM known;
 UPDATE known SET f = (SELECT lsbf_agg(hash, dsbf_new(dims => 256, capacity => 5000, near => 8 / 256.0)) FROM images);
 SELECT approx_member(f, hash_of('image 77')) AS still_passes FROM known;
 
--- 4. More members than it was made for: nothing breaks, more strangers pass. Watch it, and build a larger one in time.
+-- 4. More members than it was designed for: nothing breaks, but the false positive rate rises. Watch it, and build a larger filter in time.
 CREATE TABLE grown AS
   SELECT n, lsbf_agg(hash_of('image ' || id), dsbf_new(dims => 256, capacity => 5000, near => 8 / 256.0)) AS f
   FROM (VALUES (2000), (5000), (20000)) s (n), generate_series(1, n) id GROUP BY n;
-SELECT n AS members, lsbf_members(f) AS estimated, capacity, round(fill::numeric, 2) AS fill, round(fpr::numeric, 4) AS strangers_predicted,
-  (SELECT round(avg(approx_member(f, hash_of('stranger ' || i))::int), 4) FROM generate_series(1, 5000) i) AS strangers_measured
+SELECT n AS members, lsbf_members(f) AS estimated, capacity, round(fill::numeric, 2) AS fill, round(fpr::numeric, 4) AS fpr_predicted,
+  (SELECT round(avg(approx_member(f, hash_of('unrelated ' || i))::int), 4) FROM generate_series(1, 5000) i) AS fpr_measured
 FROM grown, lsbf_info(f) ORDER BY n;

@@ -16,7 +16,7 @@ UPDATE tickets SET shingles = lsbf_shingles(body);
 CREATE FUNCTION distance(bigint[], bigint[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS
   'SELECT 1 - count(*) FILTER (WHERE n = 2)::float8 / count(*) FROM (
      SELECT count(*) AS n FROM (SELECT DISTINCT unnest($1) AS x UNION ALL SELECT DISTINCT unnest($2)) e GROUP BY x) c';
-SELECT round(distance(a.shingles, b.shingles)::numeric, 2) AS a_copy, round(distance(a.shingles, c.shingles)::numeric, 2) AS a_stranger
+SELECT round(distance(a.shingles, b.shingles)::numeric, 2) AS a_copy, round(distance(a.shingles, c.shingles)::numeric, 2) AS unrelated
 FROM tickets a, tickets b, tickets c WHERE a.id = 17 AND b.id = 30 AND c.id = 18;
 
 -- Say how close is close (near); the rest is learned from the table. A prototype is an empty filter: it says how to hash.
@@ -24,17 +24,17 @@ CREATE TABLE prototypes AS
   SELECT prototype FROM lsbf_design_for('tickets', 'shingles', near => 0.2, metric => 'jaccard') LIMIT 1;
 
 -- One pass forwards tells the rows that have something near before them, one backwards those that have it behind them.
-CREATE TABLE told AS
+CREATE TABLE flagged AS
   SELECT id, shingles,
     lsbf_seen(shingles, (SELECT prototype FROM prototypes)) OVER (ORDER BY id) AS has_earlier,
     lsbf_seen(shingles, (SELECT prototype FROM prototypes)) OVER (ORDER BY id DESC) AS has_later
   FROM tickets;
-SELECT count(*) AS tickets, count(*) FILTER (WHERE has_earlier) AS has_earlier, count(*) FILTER (WHERE has_later) AS has_later FROM told;
+SELECT count(*) AS tickets, count(*) FILTER (WHERE has_earlier) AS has_earlier, count(*) FILTER (WHERE has_later) AS has_later FROM flagged;
 
--- What is told is a candidate. Compare it exactly: some hundred rows with some hundred, in place of 3,000 with 3,000.
+-- A flagged row is a candidate. Compare it exactly: a few hundred rows with a few hundred, instead of 3,000 with 3,000.
 CREATE TABLE pairs AS
   SELECT a.id AS original, b.id AS copy, distance(a.shingles, b.shingles) AS distance
-  FROM told a JOIN told b ON a.has_later AND b.has_earlier AND a.id < b.id WHERE distance(a.shingles, b.shingles) <= 0.2;
+  FROM flagged a JOIN flagged b ON a.has_later AND b.has_earlier AND a.id < b.id WHERE distance(a.shingles, b.shingles) <= 0.2;
 SELECT count(*) AS pairs, round(max(distance)::numeric, 2) AS farthest, count(*) FILTER (WHERE copy % 30 = 0) AS planted FROM pairs;
 
 -- Close the copies: each points to the ticket that stays.

@@ -20,7 +20,7 @@ SELECT regexp_split_to_table(lsbf_explain(f), '(?<=\.) ') AS "what it can do" FR
 -- How much smaller it is than what it stands for.
 SELECT sum(pg_column_size(v)) AS songs, pg_column_size(f) AS filter FROM songs, filters GROUP BY f;
 
--- The question, in a WHERE clause. As a subquery the filter is asked before anything expensive is computed.
+-- The query, in a WHERE clause. As a subquery the filter is tested before anything expensive is computed.
 CREATE TABLE candidates AS SELECT * FROM uploads WHERE approx_member((SELECT f FROM filters), v);
 SELECT count(*) FROM candidates;
 

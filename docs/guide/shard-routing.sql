@@ -51,9 +51,9 @@ BEGIN
 END $$;
 SELECT name, shard, id, round(distance::numeric, 2) AS distance FROM questions LEFT JOIN near_songs(v) ON true;
 
--- How many of the 8 shards are asked, by 200 questions that one shard each can answer?
-SELECT count(*) AS questions, sum(asked) AS asked, 200 * 8 AS without_routing, count(*) FILTER (WHERE NOT right_one) AS right_one_left_out FROM (
-  SELECT count(shard) AS asked, coalesce(bool_or(shard = q.home), false) AS right_one
+-- How many of the 8 shards are queried, for 200 rows that have a near row on one shard each?
+SELECT count(*) AS rows, sum(queried) AS queried, 200 * 8 AS without_routing, count(*) FILTER (WHERE NOT right_one) AS right_one_left_out FROM (
+  SELECT count(shard) AS queried, coalesce(bool_or(shard = q.home), false) AS right_one
   FROM (SELECT 37 * n AS id, (37 * n - 1) / 1000 + 1 AS home, ARRAY(SELECT x + 0.2 FROM unnest(vector_of(37 * n)) x) AS v FROM generate_series(1, 200) n) q
   LEFT JOIN routes ON approx_member(f, q.v) GROUP BY q.id) a;
 

@@ -16,13 +16,13 @@ CREATE FUNCTION distance(real[], real[]) RETURNS float8 LANGUAGE sql IMMUTABLE A
 SELECT round(min(distance(a.v, b.v))::numeric, 2) AS nearest, round((percentile_cont(0.5) WITHIN GROUP (ORDER BY distance(a.v, b.v)))::numeric, 2) AS median
 FROM items a, items b WHERE a.id <= 40 AND b.id > 40 AND b.id <= 440;
 
--- 2. Let it be chosen. prefer says what matters: bytes, time, or that few strangers pass.
+-- 2. Let it be chosen. prefer says what matters: bytes, time, or few false positives.
 SELECT prefer, round(bytes_per_member::numeric, 1) AS bytes, round(cost) AS cost, round(fnr::numeric, 4) AS fnr, round(fpr::numeric, 4) AS fpr,
   tables, hashes, probes, votes
 FROM unnest(ARRAY['small', 'balanced', 'fast', 'sharp']) prefer,
   LATERAL (SELECT * FROM lsbf_design_for('items', 'v', near => 0.2, prefer => prefer) LIMIT 1) d;
 
--- 3. A radius that the data do not allow: strangers are hardly farther away. You are told, and get the best there is.
+-- 3. A radius that the data do not allow: unrelated rows are hardly farther away. A notice says so, and you get the best filter there is.
 SELECT round(fnr::numeric, 3) AS fnr, round(fpr::numeric, 3) AS fpr FROM lsbf_design_for('items', 'v', near => 0.8, far => 1) LIMIT 1;
 
 -- 4. In plain words, and as a curve: what passes, by the distance of the nearest member.
@@ -35,8 +35,8 @@ SELECT round(distance::numeric, 2) AS distance, round(passed::numeric, 3) AS pas
 SELECT planted, round(avg(approx_member(f, mix(v, unit(9000 + id), planted))::int), 3) AS passed
 FROM items, filters, unnest(ARRAY[0.1, 0.2, 0.3, 0.4, 0.6]) planted WHERE id <= 500 GROUP BY planted ORDER BY planted;
 
--- 6. Too many missed? Ask for fewer (fnr), or for a little more than you need (near): both cost bytes, time or strangers.
-SELECT 'fnr => 0.002' AS asked, round(bytes_per_member::numeric, 1) AS bytes, round(cost) AS cost, round(fnr::numeric, 4) AS fnr, round(fpr::numeric, 4) AS fpr
+-- 6. Too many missed? Request fewer (fnr), or a slightly larger radius than you need (near): both cost bytes, time or false positives.
+SELECT 'fnr => 0.002' AS requested, round(bytes_per_member::numeric, 1) AS bytes, round(cost) AS cost, round(fnr::numeric, 4) AS fnr, round(fpr::numeric, 4) AS fpr
 FROM lsbf_design_for('items', 'v', near => 0.2, fnr => 0.002) LIMIT 1;
 
 -- Or when asking: theta multiplies near. Answers only grow.

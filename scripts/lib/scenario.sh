@@ -21,6 +21,10 @@ needs() {
   exit 0
 }
 
+# every_version: marks a scenario to which versions of PostgreSQL matter, so that it runs on every server that is tested.
+# Other scenarios run on one.
+every_version() { :; }
+
 # fail NAME DETAIL
 fail() {
   FAILED=1

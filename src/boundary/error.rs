@@ -42,6 +42,8 @@ fn sqlstate(code: Code) -> PgSqlErrorCode {
         Code::NoColumn => PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
         Code::Declaration => PgSqlErrorCode::ERRCODE_INVALID_FUNCTION_DEFINITION,
         Code::Changed => PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        Code::Context => PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+        Code::WrongCall => PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
     }
 }
 

@@ -59,8 +59,11 @@ impl Rows {
                 || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
                 || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32 == 0
             {
-                return Err(Error::parameter("set-valued function called in context that cannot accept a set")
-                    .with_hint("Call the function in the FROM clause."));
+                return Err(Error::new(
+                    Code::Context,
+                    "set-valued function called in context that cannot accept a set",
+                )
+                .with_hint("Call the function in the FROM clause."));
             }
             let descriptor = descriptor(call, columns)?;
             let context = pg_sys::MemoryContextSwitchTo((*(*info).econtext).ecxt_per_query_memory);

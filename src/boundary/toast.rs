@@ -4,7 +4,7 @@ use super::error::raise;
 use lsbf::error::{Code, Error};
 use lsbf::filter::format::RESERVED;
 use pgrx::pg_sys::{self, Datum};
-use pgrx::varlena::{varatt_is_1b_e, vardata_any, varsize_any_exhdr};
+use pgrx::varlena::{varatt_is_1b_e, varatt_is_4b_u, vardata_any, varsize_any_exhdr};
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, Range};
 
@@ -142,7 +142,8 @@ impl Bytes {
         }
         // SAFETY: the datum is a varlena.
         unsafe {
-            let plain = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+            let value = datum.cast_mut_ptr();
+            let plain = if varatt_is_4b_u(value) { value } else { pg_sys::pg_detoast_datum_packed(value) };
             Bytes { datum, toasted, plain, len: varsize_any_exhdr(plain) }
         }
     }

@@ -31,6 +31,8 @@ thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(0) };
     /// The number of engines created in this session.
     static CREATED: Cell<u64> = const { Cell::new(0) };
+    /// The bytes to shrink to when the call that uses an engine ends.
+    static OVERDUE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// Keys are hashes already.
@@ -66,7 +68,11 @@ pub fn with_parameters_of<R>(
     vector: &Vector,
     body: impl FnOnce(&mut Engine) -> Result<R>,
 ) -> Result<R> {
-    ENGINES.with_borrow_mut(|engines| body(find(engines, other, header, words, vector)?))
+    let result = ENGINES.with_borrow_mut(|engines| body(find(engines, other, header, words, vector)?));
+    if let Some(limit) = OVERDUE.take() {
+        shrink(limit);
+    }
+    result
 }
 
 #[inline]
@@ -160,10 +166,10 @@ pub fn created() -> u64 {
 
 /// Drops engines, but not the one used last, until the others have at most `limit` bytes.
 pub fn shrink(limit: usize) {
-    ENGINES.with(|engines| {
-        if let Ok(mut engines) = engines.try_borrow_mut() {
-            engines.shrink(limit);
-        }
+    ENGINES.with(|engines| match engines.try_borrow_mut() {
+        Ok(mut engines) => engines.shrink(limit),
+        // A query that uses an engine has read a whole filter: when it ends.
+        Err(_) => OVERDUE.set(Some(limit)),
     });
 }
 

@@ -7,7 +7,7 @@ use crate::boundary::call::{Call, boolean, pg_function};
 use crate::cache::{engines, filters};
 use crate::vector::arrays::{Read, prefetch};
 use crate::window::pages::{Form, Words, copied};
-use lsbf::error::{Error, Result};
+use lsbf::error::{Code, Error, Result};
 use lsbf::filter::bits::BodyMut;
 use lsbf::filter::change::check_alike;
 use lsbf::filter::format::{Bits, Header, View};
@@ -48,7 +48,7 @@ impl Partition {
             };
             (copied(front, context), words)
         };
-        for place in prototype.list().places() {
+        for place in prototype.list().positions() {
             match words.form() {
                 Form::Whole(body) => body.set(place),
                 Form::Pages(body) => body.set(place),
@@ -121,7 +121,7 @@ macro_rules! for_each_window_input {
 /// The partition's pointer to its filter, initially null.
 fn partition_pointer<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partition> {
     let window = window_of(call.fcinfo).ok_or_else(|| {
-        Error::parameter(format!("{name} must be called as a window function"))
+        Error::new(Code::WrongCall, format!("{name} must be called as a window function"))
             .with_hint(format!("Use {name}(vec, prototype) OVER (PARTITION BY ... ORDER BY ...)."))
     })?;
     let size = size_of::<*mut Partition>();

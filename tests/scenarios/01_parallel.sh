@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Parallel aggregation: the plan is parallel, and workers build the same bytes as a single process.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main "max_worker_processes = 8" "max_parallel_workers = 4"
 server_psql main <<'SQL'

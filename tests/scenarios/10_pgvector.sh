@@ -2,6 +2,7 @@
 # Filters of pgvector's columns: dumped and restored with and without pg_lsbf_vector, whatever the order in which the
 # extensions were created; aggregated in parallel; and without memory leaks.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 needs vector
 
 server_start main "max_worker_processes = 8" "max_parallel_workers = 4" "jit = off"

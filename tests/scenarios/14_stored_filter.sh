@@ -3,6 +3,7 @@
 # by time: the best of five runs of each query, with a generous limit. The cost of detoasting for every row is measured for
 # comparison.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main "max_parallel_workers_per_gather = 0" "jit = off" "shared_buffers = '256MB'"
 server_psql main <<'SQL'

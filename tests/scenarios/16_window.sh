@@ -2,6 +2,7 @@
 # Window functions: memory is released at the end of each partition, small partitions do not pay for a large prototype, rows
 # are not stored, and a statement can be cancelled.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main "max_parallel_workers_per_gather = 0" "jit = off"
 server_psql main <<'SQL'

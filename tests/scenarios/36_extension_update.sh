@@ -3,6 +3,7 @@
 # answers. Tested with every upgrade script, and with an artificial version 0.0.0 that lacks a function; SQL tests also run on the
 # latter.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 version=$(extension_version)
 directory=$("$TREE_PG_CONFIG" --sharedir)/extension

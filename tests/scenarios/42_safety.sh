@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # No privileges beyond the caller's, and no name that is looked up in the caller's search_path.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main
 extensions=pg_lsbf

@@ -2,6 +2,7 @@
 # A value is read as a type only if the function was declared with that type: every C function, declared with another type
 # for each of its arguments and for its result, raises an error and never crashes.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main
 server_psql main -c "CREATE EXTENSION pg_lsbf"

@@ -2,6 +2,7 @@
 # lsbf_design_for reads the given relation as it is once it is locked, whatever another session does meanwhile.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
 . "$(dirname "$0")/../../scripts/lib/faults.sh"
+every_version
 
 server_start main
 server_psql main -c "CREATE EXTENSION pg_lsbf"

@@ -3,6 +3,7 @@
 # superuser and by an unprivileged role, among traps for every name in the scripts. No object of the extensions depends on a
 # trap, and no trap is called.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main "max_parallel_workers_per_gather = 4" "min_parallel_table_scan_size = 0" "parallel_setup_cost = 0" "parallel_tuple_cost = 0" \
   "client_min_messages = error"

@@ -2,6 +2,7 @@
 # Errors that pass through Rust are reported as they were raised: message, detail, hint, context, and the names of schema, table,
 # column, data type and constraint.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main
 server_psql main <<'SQL'

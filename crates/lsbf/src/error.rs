@@ -25,6 +25,10 @@ pub enum Code {
     Declaration,
     /// 55000: a table was changed while it was being read.
     Changed,
+    /// 0A000: a function was called where its result cannot be returned.
+    Context,
+    /// 42809: a window function was called as a plain function.
+    WrongCall,
 }
 
 /// An error with an optional hint.

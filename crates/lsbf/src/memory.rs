@@ -47,9 +47,6 @@ pub fn trim() {
     }
 }
 
-#[doc(hidden)]
-pub use {is_fallible as is_asked_for, trim as give_back};
-
 fn fallible(reserve: impl FnOnce() -> std::result::Result<(), std::collections::TryReserveError>) -> Result<()> {
     IS_FALLIBLE.set(true);
     let result = reserve();

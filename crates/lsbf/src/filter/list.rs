@@ -50,11 +50,6 @@ impl<'a> Sparse<'a> {
         self.positions.iter().map(|&position| value(position))
     }
 
-    #[doc(hidden)]
-    pub fn places(self) -> impl Iterator<Item = u64> + Clone + 'a {
-        self.positions()
-    }
-
     /// Whether a bit is set.
     pub fn contains(self, at: u64) -> bool {
         self.within(at, 1).next().is_some()

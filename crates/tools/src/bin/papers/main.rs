@@ -4,7 +4,7 @@ mod report;
 mod sections;
 
 use report::Report;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
     let mut report = Report::new();
@@ -25,5 +25,6 @@ fn main() -> std::io::Result<()> {
     sections::lsbf::write(&mut report);
     sections::lecture::write(&mut report);
     sections::grid::write(&mut report);
-    report.save(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs"))
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    report.save(&std::env::args().nth(1).map_or(docs, PathBuf::from))
 }

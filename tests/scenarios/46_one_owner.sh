@@ -161,6 +161,16 @@ SQL
 for line in "many|t" "one|1|t" "discarded|0|0|t" "128MB" "filters|1|t" "context|1|t" "released|0|0" "context|0" "after a savepoint|1" "rolled back|0|0" "failed|0|0" "lowered|1"; do
   assert_match "lsbf.cache_size: $line" $'\n'"$output"$'\n' $'\n'"${line//|/\\|}"$'\n'
 done
+# A query that reads a filter by parts, and then decides to read all of it, uses hash functions at that moment.
+query "CREATE TABLE windows AS SELECT lsbf_agg(ARRAY[i % 50, i % 60, i]::real[],
+    ilbf_new(dims => 3, capacity => 100000, near => 0.1, slots => 4096, tables => 255, blooms => 100000)) AS f FROM generate_series(1, 200) i"
+assert_match "a query that turns to reading the whole filter stays within the limit" "$(server_psql main -At <<SQL
+$add 3;
+BEGIN;
+SELECT approx_votes(f, '{1,2,3}'::real[], 300) > 0 FROM windows;
+SELECT 'sum', sum(bytes) <= 128 * 1048576, min(entries) > 0 FROM lsbf_cache();
+SQL
+)" "sum\|t\|t"
 turns="SELECT sum(c) FROM generate_series(1, 3) r, LATERAL (SELECT count(*) AS c FROM (SELECT v FROM vectors LIMIT 200) q, large WHERE approx_member(f, v) AND r > 0) s"
 assert_at_most "six large filters in turn stay within the limit" "$(peak "$turns")" "$((nothing + 128 + size + 20))"
 assert_eq "with any limit they give the same answers" "$(query "SET lsbf.cache_size = '1MB'; $turns")" "$(query "SET lsbf.cache_size = '4GB'; $turns")"

@@ -1,7 +1,6 @@
 //! The modules of the project and which of them use each other, read from the source files, and a picture of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// A crate with its modules in layers, lowest first. A module may use those of lower layers only.
@@ -9,6 +8,8 @@ pub struct Crate {
     pub title: &'static str,
     pub source: &'static str,
     pub layers: &'static [&'static [&'static str]],
+    /// The lowest layers, which everything uses: they are drawn as one row, without arrows.
+    foundation: usize,
 }
 
 /// The core and the extension.
@@ -28,18 +29,19 @@ pub const CRATES: [Crate; 2] = [
             &["design"],
             &["handle"],
         ],
+        foundation: 3,
     },
     Crate {
         title: "src: the extension",
         source: "src",
         layers: &[
             &["boundary"],
-            &["vector"],
-            &["cache"],
+            &["vector", "cache"],
             &["types"],
             &["aggregate", "query", "window", "design"],
             &["hooks"],
         ],
+        foundation: 1,
     },
 ];
 
@@ -116,10 +118,10 @@ pub fn violations(root: &Path, krate: &Crate) -> Vec<String> {
     found
 }
 
-const BOX_WIDTH: usize = 118;
+const BOX_WIDTH: usize = 98;
 const BOX_HEIGHT: usize = 38;
-const GAP: usize = 16;
-const ROW: usize = 84;
+const GAP: usize = 10;
+const ROW: usize = 76;
 const TOP: usize = 64;
 const MARGIN: usize = 24;
 
@@ -127,7 +129,7 @@ const MARGIN: usize = 24;
 /// that is implied by a path of other arrows is omitted.
 pub fn picture(root: &Path) -> String {
     let mut out = String::new();
-    let width = 2 * MARGIN + 6 * BOX_WIDTH + 5 * GAP;
+    let width = 2 * MARGIN + 8 * BOX_WIDTH + 7 * GAP;
     let mut top = 0;
     for krate in &CRATES {
         top += draw(root, krate, top, width, &mut out);
@@ -143,47 +145,57 @@ pub fn picture(root: &Path) -> String {
 /// Draws a crate below `top`; returns its height.
 fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) -> usize {
     let modules = uses(root, krate.source);
-    let height = TOP + krate.layers.len() * ROW;
+    let (foundation, layers) = krate.layers.split_at(krate.foundation);
+    let foundation = foundation.concat();
     let mut places = BTreeMap::new();
-    for (number, layer) in krate.layers.iter().rev().enumerate() {
-        let taken = layer.len() * BOX_WIDTH + (layer.len() - 1) * GAP;
-        for (at, name) in layer.iter().enumerate() {
-            places.insert(*name, ((width - taken) / 2 + at * (BOX_WIDTH + GAP), top + TOP + number * ROW));
+    let rows = layers.iter().rev().map(|layer| layer.to_vec()).chain([foundation.clone()]);
+    for (number, row) in rows.enumerate() {
+        let taken = row.len() * BOX_WIDTH + (row.len() - 1) * GAP;
+        for (at, name) in row.into_iter().enumerate() {
+            places.insert(name, ((width - taken) / 2 + at * (BOX_WIDTH + GAP), top + TOP + number * ROW));
         }
     }
     let title = top + 34;
-    writeln!(out, "<text x=\"{MARGIN}\" y=\"{title}\" font-size=\"18\" font-weight=\"bold\">{}</text>", krate.title)
-        .expect("writing to a string cannot fail");
+    out.push_str(&format!(
+        "<text x=\"{MARGIN}\" y=\"{title}\" font-size=\"18\" font-weight=\"bold\">{}</text>\n",
+        krate.title
+    ));
     for (name, &(x, y)) in &places {
         let Some((used, _)) = modules.get(*name) else { continue };
-        for (to_x, to_y) in direct(&modules, used).into_iter().filter_map(|other| places.get(other.as_str())) {
-            let (from_x, to_x) = (x + BOX_WIDTH / 2, to_x + BOX_WIDTH / 2);
-            let (from_y, to_y) = (y + BOX_HEIGHT, to_y - 2);
-            let bend = (to_y - from_y) / 2;
-            writeln!(
-                out,
-                "<path d=\"M{from_x} {from_y} C{from_x} {} {to_x} {} {to_x} {to_y}\" fill=\"none\" stroke=\"#999\" \
-                 marker-end=\"url(#arrow)\"/>",
-                from_y + bend,
-                to_y - bend
-            )
-            .expect("writing to a string cannot fail");
+        let used: BTreeSet<String> = used.iter().filter(|name| !foundation.contains(&name.as_str())).cloned().collect();
+        for to in direct(&modules, &used).iter().filter_map(|other| places.get(other.as_str())) {
+            out.push_str(&arrow((x, y), *to));
         }
     }
-    for (name, &(x, y)) in &places {
-        let lines = modules.get(*name).map_or(0, |(_, lines)| *lines);
-        let (centre, below) = (x + BOX_WIDTH / 2, y + 31);
-        writeln!(
-            out,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" fill=\"#eaf3fb\" \
-             stroke=\"#0072b2\"/>\n<text x=\"{centre}\" y=\"{}\" font-size=\"14\" text-anchor=\"middle\">{name}</text>\n\
-             <text x=\"{centre}\" y=\"{below}\" font-size=\"10\" fill=\"#666\" text-anchor=\"middle\">{} lines</text>",
-            y + 17,
-            rounded(lines)
-        )
-        .expect("writing to a string cannot fail");
+    for (name, &place) in &places {
+        out.push_str(&module(name, modules.get(*name).map_or(0, |(_, lines)| *lines), place));
     }
-    height
+    let below = top + TOP + layers.len() * ROW - 12;
+    out.push_str(&format!(
+        "<text x=\"{}\" y=\"{below}\" font-size=\"12\" fill=\"#666\" text-anchor=\"middle\">common to all of them</text>\n",
+        width / 2
+    ));
+    TOP + (layers.len() + 1) * ROW
+}
+
+fn arrow((x, y): (usize, usize), (to_x, to_y): (usize, usize)) -> String {
+    let (from_x, to_x) = (x + BOX_WIDTH / 2, to_x + BOX_WIDTH / 2);
+    let (from_y, to_y) = (y + BOX_HEIGHT, to_y - 2);
+    let bend = (to_y - from_y) / 2;
+    let (first, second) = (from_y + bend, to_y - bend);
+    format!(
+        "<path d=\"M{from_x} {from_y} C{from_x} {first} {to_x} {second} {to_x} {to_y}\" fill=\"none\" stroke=\"#999\" \
+         marker-end=\"url(#arrow)\"/>\n"
+    )
+}
+
+fn module(name: &str, lines: usize, (x, y): (usize, usize)) -> String {
+    let (centre, first, second, lines) = (x + BOX_WIDTH / 2, y + 17, y + 31, rounded(lines));
+    format!(
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" fill=\"#eaf3fb\" \
+         stroke=\"#0072b2\"/>\n<text x=\"{centre}\" y=\"{first}\" font-size=\"14\" text-anchor=\"middle\">{name}</text>\n\
+         <text x=\"{centre}\" y=\"{second}\" font-size=\"10\" fill=\"#666\" text-anchor=\"middle\">{lines} lines</text>\n"
+    )
 }
 
 /// Rounds to two digits, so that the picture does not change with every edit.

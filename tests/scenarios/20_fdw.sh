@@ -154,7 +154,7 @@ query "ALTER SERVER away OPTIONS (DROP use_remote_estimate)"
 server_psql home -v VERBOSITY=verbose -c "SELECT count(*) FROM songs WHERE approx_member(dsbf_new(dims => 64, capacity => 10, near => 0.1), fp)" >"$WORK/error" 2>&1 || true
 assert_match "a filter of other dimensions is refused by the remote server" "$(cat "$WORK/error")" "22000: expected 64 bits, not 256.*remote SQL command"
 server_psql home -v VERBOSITY=verbose -c "SELECT lsbf_agg(fp, dsbf_new(metric => 'l2', capacity => 10, near => 0.1)) FROM songs" >"$WORK/error" 2>&1 || true
-assert_match "a prototype of another metric is refused, too" "$(cat "$WORK/error")" "22000: a filter of kind dsbf for metric l2 cannot take a value of type bit"
+assert_match "a prototype of another metric is refused, too" "$(cat "$WORK/error")" "22000: dsbf filter for metric l2 does not accept values of type bit"
 
 # Without the option extensions nothing is shipped: rows are fetched, and the answer is the same.
 assert_match "an extension that is not installed: a warning" "$(query "ALTER SERVER away OPTIONS (SET extensions 'pg_lsfb')" 2>&1)" "WARNING: .*\"pg_lsfb\" is not installed"

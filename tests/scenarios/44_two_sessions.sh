@@ -48,11 +48,11 @@ for type in bigint text; do
     CREATE TABLE m.t AS SELECT 1 AS keep, ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
   while_locked "becomes_$type" m.t "ALTER TABLE m.t DROP COLUMN v; ALTER TABLE m.t ADD COLUMN v $type DEFAULT 12345" \
     "SELECT family FROM lsbf_design_for('m.t', 'v', 0.1)"
-  assert_match "a column that was changed to $type is refused" "$OUTPUT" "22023: (m.t.v is of type bigint, which is not a vector type|metric must be given)"
+  assert_match "a column that was changed to $type is refused" "$OUTPUT" "22023: (m.t.v is of type bigint, which is not a vector type|metric must be specified)"
 done
 query "DROP SCHEMA m CASCADE; CREATE SCHEMA m; CREATE TABLE m.t AS SELECT ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
 while_locked drops m.t "DROP TABLE m.t" "SELECT family FROM lsbf_design_for('m.t', 'v', 0.1)"
-assert_match "a table that was dropped is refused" "$OUTPUT" "42P01: relation [0-9]+ does not exist"
+assert_match "a table that was dropped is refused" "$OUTPUT" "42P01: relation with OID [0-9]+ does not exist"
 
 # A schema that is renamed and replaced by another one.
 prepare="DROP SCHEMA IF EXISTS m, moved CASCADE; CREATE SCHEMA m; CREATE TABLE m.t AS SELECT ARRAY[random(), random()]::real[] AS v FROM generate_series(1, 100)"
@@ -64,7 +64,7 @@ assert_eq "the given table is read, not the one that replaced it" "$OUTPUT" "100
 # The same after the names were looked up: the call waits for a lock on a catalog that it reads after that.
 query "$prepare"
 while_locked replaced pg_catalog.pg_inherits "$replace" "SELECT max(capacity) FROM lsbf_design_for('m.t', 'v', 0.1)"
-assert_match "a table that replaced the given one is not read" "$OUTPUT" "55000: the relation of m.t.v was replaced by another one"
+assert_match "a table that replaced the given one is not read" "$OUTPUT" "55000: relation of m.t.v was replaced by another relation"
 
 # Relations of all kinds pass that check.
 server_psql main <<'SQL'

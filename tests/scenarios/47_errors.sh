@@ -45,7 +45,7 @@ output=$(fields "EXPLAIN SELECT FROM plain WHERE approx_member(broken_filter(), 
 assert_eq "a function called by the planner: all fields" "$(head -1 <<<"$output")" "$expected"
 assert_match "a function called by the planner: where it happened" "$output" "function raising\(\) line 3 at RAISE.*function broken_filter\(\) line 1 at PERFORM"
 output=$(fields "SELECT lsbf_new(metric => 'l3', capacity => 1, near => 1)")
-assert_match "an error of the extension: message, hint and the context of the caller" "$output" '^22023\|unknown metric "l3"\|.*PL/pgSQL function fields'
+assert_match "an error of the extension: message, hint and the context of the caller" "$output" '^22023\|unrecognized metric "l3"\|.*PL/pgSQL function fields'
 
 # A NOTICE from within is shown, and an error that was handled within is not.
 server_query main "CREATE FUNCTION tolerant() RETURNS boolean LANGUAGE plpgsql AS \$\$

@@ -50,10 +50,9 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// For each module of a crate, the modules that it uses and its lines of code. The root is not a module, and tests do
-/// not count.
-pub fn uses(root: &Path, source: &str) -> BTreeMap<String, (BTreeSet<String>, usize)> {
-    let mut modules: BTreeMap<String, (BTreeSet<String>, usize)> = BTreeMap::new();
+/// For each module of a crate, the modules that it uses. The root is not a module, and tests do not count.
+pub fn uses(root: &Path, source: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let source = root.join(source);
     for file in rust_files(&source) {
         let inside = file.strip_prefix(&source).expect("the file is in the folder");
@@ -63,13 +62,11 @@ pub fn uses(root: &Path, source: &str) -> BTreeMap<String, (BTreeSet<String>, us
         }
         let text = std::fs::read_to_string(&file).expect("the file can be read");
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-        let (used, lines) = modules.entry(module.clone()).or_default();
-        *lines += code.lines().count();
-        used.extend(used_by(code).filter(|name| *name != module));
+        modules.entry(module.clone()).or_default().extend(used_by(code).filter(|name| *name != module));
     }
     // Macros and types at the root of a crate are not modules.
     let names: BTreeSet<String> = modules.keys().cloned().collect();
-    modules.values_mut().for_each(|(used, _)| used.retain(|name| names.contains(name)));
+    modules.values_mut().for_each(|used| used.retain(|name| names.contains(name)));
     modules
 }
 
@@ -107,7 +104,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 pub fn violations(root: &Path, krate: &Crate) -> Vec<String> {
     let layer = |name: &str| krate.layers.iter().position(|layer| layer.contains(&name));
     let mut found = Vec::new();
-    for (module, (used, _)) in uses(root, krate.source) {
+    for (module, used) in uses(root, krate.source) {
         let Some(own) = layer(&module) else {
             found.push(format!("{}/{module} is in no layer", krate.source));
             continue;
@@ -119,9 +116,9 @@ pub fn violations(root: &Path, krate: &Crate) -> Vec<String> {
 }
 
 const BOX_WIDTH: usize = 98;
-const BOX_HEIGHT: usize = 38;
+const BOX_HEIGHT: usize = 30;
 const GAP: usize = 10;
-const ROW: usize = 76;
+const ROW: usize = 64;
 const TOP: usize = 64;
 const MARGIN: usize = 24;
 
@@ -161,14 +158,14 @@ fn draw(root: &Path, krate: &Crate, top: usize, width: usize, out: &mut String) 
         krate.title
     ));
     for (name, &(x, y)) in &places {
-        let Some((used, _)) = modules.get(*name) else { continue };
+        let Some(used) = modules.get(*name) else { continue };
         let used: BTreeSet<String> = used.iter().filter(|name| !foundation.contains(&name.as_str())).cloned().collect();
         for to in direct(&modules, &used).iter().filter_map(|other| places.get(other.as_str())) {
             out.push_str(&arrow((x, y), *to));
         }
     }
     for (name, &place) in &places {
-        out.push_str(&module(name, modules.get(*name).map_or(0, |(_, lines)| *lines), place));
+        out.push_str(&module(name, place));
     }
     let below = top + TOP + layers.len() * ROW - 12;
     out.push_str(&format!(
@@ -189,27 +186,20 @@ fn arrow((x, y): (usize, usize), (to_x, to_y): (usize, usize)) -> String {
     )
 }
 
-fn module(name: &str, lines: usize, (x, y): (usize, usize)) -> String {
-    let (centre, first, second, lines) = (x + BOX_WIDTH / 2, y + 17, y + 31, rounded(lines));
+fn module(name: &str, (x, y): (usize, usize)) -> String {
+    let (centre, base) = (x + BOX_WIDTH / 2, y + BOX_HEIGHT / 2 + 5);
     format!(
         "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" fill=\"#eaf3fb\" \
-         stroke=\"#0072b2\"/>\n<text x=\"{centre}\" y=\"{first}\" font-size=\"14\" text-anchor=\"middle\">{name}</text>\n\
-         <text x=\"{centre}\" y=\"{second}\" font-size=\"10\" fill=\"#666\" text-anchor=\"middle\">{lines} lines</text>\n"
+         stroke=\"#0072b2\"/>\n<text x=\"{centre}\" y=\"{base}\" font-size=\"14\" text-anchor=\"middle\">{name}</text>\n"
     )
 }
 
-/// Rounds to two digits, so that the picture does not change with every edit.
-fn rounded(lines: usize) -> usize {
-    let unit = 10usize.pow(lines.max(1).ilog10().saturating_sub(1));
-    lines / unit * unit
-}
-
 /// The modules of `used` that none of the others uses, directly or indirectly.
-fn direct(modules: &BTreeMap<String, (BTreeSet<String>, usize)>, used: &BTreeSet<String>) -> Vec<String> {
+fn direct(modules: &BTreeMap<String, BTreeSet<String>>, used: &BTreeSet<String>) -> Vec<String> {
     let reaches = |from: &String, to: &String| {
         let (mut open, mut seen) = (vec![from.clone()], BTreeSet::new());
         while let Some(name) = open.pop() {
-            for next in modules.get(&name).into_iter().flat_map(|(used, _)| used) {
+            for next in modules.get(&name).into_iter().flatten() {
                 if next == to {
                     return true;
                 }

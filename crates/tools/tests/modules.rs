@@ -11,7 +11,7 @@ fn no_module_uses_its_own_or_a_higher_layer() {
 #[test]
 fn uses_are_found() {
     let modules = uses(&repository(), "crates/lsbf/src");
-    let filter = &modules["filter"].0;
+    let filter = &modules["filter"];
     assert!(filter.contains("hash") && filter.contains("params") && !filter.contains("rates"), "{filter:?}");
 }
 

@@ -27,12 +27,7 @@ fn with_member(filter: &View, vector: &Vector) -> Result<Datum> {
 fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
     with_member(&image::read(call.required_filter(0))?, &read(call, 1)?)
 }
-for_each_input!(lsbf_add -> signature::LSBF,
-    bits => lsbf_add_bit, bytea => lsbf_add_bytea, float4s => lsbf_add_real, float8s => lsbf_add_double,
-    int4s => lsbf_add_int, int8s => lsbf_add_bigint, numerics => lsbf_add_numeric,
-    texts => lsbf_add_texts, untyped => lsbf_add_text,
-    vector => lsbf_add_vector, halfvec => lsbf_add_halfvec, sparsevec => lsbf_add_sparsevec,
-);
+for_each_input!("lsbf_add" -> signature::LSBF, lsbf_add);
 
 /// The transition function: (state, vector, prototype). A new state is allocated in the memory of the row, and the
 /// executor copies it into that of the aggregate. A list of bits is replaced by a longer one; words are changed in
@@ -72,12 +67,7 @@ fn first_state(prototype: &View, vector: &Vector) -> Result<Datum> {
     let is_prototype = state == image::datum(prototype.words);
     Ok(if is_prototype { image::datum(image::copy(prototype.words)) } else { state })
 }
-for_each_input!(lsbf_agg_step -> signature::LSBF,
-    bits => lsbf_agg_step_bit, bytea => lsbf_agg_step_bytea, float4s => lsbf_agg_step_real,
-    float8s => lsbf_agg_step_double, int4s => lsbf_agg_step_int, int8s => lsbf_agg_step_bigint,
-    numerics => lsbf_agg_step_numeric, texts => lsbf_agg_step_texts, untyped => lsbf_agg_step_text,
-    vector => lsbf_agg_step_vector, halfvec => lsbf_agg_step_halfvec, sparsevec => lsbf_agg_step_sparsevec,
-);
+for_each_input!("lsbf_agg_step" -> signature::LSBF, lsbf_agg_step);
 
 /// States that were recently found to contain all members of their prototype, as the address of the state and a hash of
 /// the prototype. All bits are compared only for the first row of a group.
@@ -140,4 +130,4 @@ fn merged(outcome: Outcome<&mut [u64]>, first: Datum, second: &View) -> Datum {
         Outcome::New(image) => image::datum(image),
     }
 }
-pg_function!(lsbf_union -> signature::LSBF, lsbf_union);
+pg_function!("lsbf_union" -> signature::LSBF, lsbf_union);

@@ -143,35 +143,24 @@ pub fn text(value: &str) -> Datum {
     unsafe { Datum::from(pg_sys::cstring_to_text_with_len(value.as_ptr().cast(), value.len() as i32)) }
 }
 
-/// Defines an SQL-callable function: `pg_function!(name -> type, |call| ...)`, which sql/ declares with
-/// `AS 'MODULE_PATHNAME', 'name'` and that result type. `pg_function!(name -> type, before, |call| ...)` calls `before`
-/// first, outside of the guard: errors that PostgreSQL raises there pass unchanged.
+/// Defines an SQL-callable function: `pg_function!("name" -> type, |call| ...)`, which sql/ declares with
+/// `AS 'MODULE_PATHNAME', 'name'` and that result type. The name can have several parts. A function in brackets after
+/// it is called first, outside of the guard: errors that PostgreSQL raises there pass unchanged.
 macro_rules! pg_function {
-    ($name:ident -> $result:expr, $body:expr) => {
+    ($($name:literal)+ $([$before:path])? -> $result:expr, $body:expr) => {
         const _: () = {
-    $crate::boundary::call::pg_function!(@version $name);
-            #[unsafe(export_name = stringify!($name))]
+            #[unsafe(export_name = concat!("pg_finfo_", $($name),+))]
+            extern "C" fn version() -> &'static pgrx::pg_sys::Pg_finfo_record {
+                const V1: pgrx::pg_sys::Pg_finfo_record = pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+                &V1
+            }
+
+            #[unsafe(export_name = concat!($($name),+))]
             extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+                $($before(fcinfo);)?
                 $crate::boundary::guard::run(fcinfo, $result, $body)
             }
         };
-    };
-    ($name:ident -> $result:expr, $before:path, $body:expr) => {
-        const _: () = {
-    $crate::boundary::call::pg_function!(@version $name);
-            #[unsafe(export_name = stringify!($name))]
-            extern "C-unwind" fn function(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-                $before(fcinfo);
-                $crate::boundary::guard::run(fcinfo, $result, $body)
-            }
-        };
-    };
-    (@version $name:ident) => {
-        #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
-        extern "C" fn version() -> &'static pgrx::pg_sys::Pg_finfo_record {
-            const V1: pgrx::pg_sys::Pg_finfo_record = pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
-            &V1
-        }
     };
 }
 pub(crate) use pg_function;

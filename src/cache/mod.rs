@@ -63,4 +63,4 @@ fn cache(call: &Call) -> Result<Datum> {
     }
     Ok(Datum::null())
 }
-pg_function!(lsbf_cache -> signature::ROW, cache);
+pg_function!("lsbf_cache" -> signature::ROW, cache);

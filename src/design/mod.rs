@@ -93,7 +93,7 @@ fn design(call: &Call) -> Result<Datum> {
     };
     report(call, &advise::without_data(metric(call, 0)?, &options, &goals(call, 5)?)?)
 }
-pg_function!(lsbf_design -> signature::ROW, design);
+pg_function!("lsbf_design" -> signature::ROW, design);
 
 /// lsbf_design_for(relation, attribute, near, metric, far, fpr, fnr, prefer, capacity, sample, alphabet, seed).
 fn design_for(call: &Call) -> Result<Datum> {
@@ -119,4 +119,4 @@ fn design_for(call: &Call) -> Result<Datum> {
     memory::trim();
     report(call, &advice)
 }
-pg_function!(lsbf_design_for -> signature::ROW, design_for);
+pg_function!("lsbf_design_for" -> signature::ROW, design_for);

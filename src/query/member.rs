@@ -25,31 +25,16 @@ fn member(call: &Call, read: Read) -> Result<Datum> {
     let theta = theta(call);
     run(call, read, |engine, filter, vector| engine.contains(filter, vector, theta)).map(boolean)
 }
-for_each_input!(member -> pg_sys::BOOLOID,
-    bits => approx_member_bit, bytea => approx_member_bytea, float4s => approx_member_real,
-    float8s => approx_member_double, int4s => approx_member_int, int8s => approx_member_bigint,
-    numerics => approx_member_numeric, texts => approx_member_texts, untyped => approx_member_text,
-    vector => approx_member_vector, halfvec => approx_member_halfvec, sparsevec => approx_member_sparsevec,
-);
+for_each_input!("approx_member" -> pg_sys::BOOLOID, member);
 
 fn votes(call: &Call, read: Read) -> Result<Datum> {
     let theta = theta(call);
     run(call, read, |engine, filter, vector| engine.votes(filter, vector, theta)).map(int4)
 }
-for_each_input!(votes -> pg_sys::INT4OID,
-    bits => approx_votes_bit, bytea => approx_votes_bytea, float4s => approx_votes_real,
-    float8s => approx_votes_double, int4s => approx_votes_int, int8s => approx_votes_bigint,
-    numerics => approx_votes_numeric, texts => approx_votes_texts, untyped => approx_votes_text,
-    vector => approx_votes_vector, halfvec => approx_votes_halfvec, sparsevec => approx_votes_sparsevec,
-);
+for_each_input!("approx_votes" -> pg_sys::INT4OID, votes);
 
 fn distance(call: &Call, read: Read) -> Result<Datum> {
     let distance = run(call, read, |engine, filter, vector| engine.distance(filter, vector))?;
     Ok(distance.map_or_else(|| call.null(), float8))
 }
-for_each_input!(distance -> pg_sys::FLOAT8OID,
-    bits => approx_distance_bit, bytea => approx_distance_bytea, float4s => approx_distance_real,
-    float8s => approx_distance_double, int4s => approx_distance_int, int8s => approx_distance_bigint,
-    numerics => approx_distance_numeric, texts => approx_distance_texts, untyped => approx_distance_text,
-    vector => approx_distance_vector, halfvec => approx_distance_halfvec, sparsevec => approx_distance_sparsevec,
-);
+for_each_input!("approx_distance" -> pg_sys::FLOAT8OID, distance);

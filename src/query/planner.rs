@@ -224,4 +224,4 @@ fn support(call: &Call) -> Result<Datum> {
         Ok(Datum::from(request))
     }
 }
-pg_function!(approx_member_support -> pg_sys::INTERNALOID, support);
+pg_function!("approx_member_support" -> pg_sys::INTERNALOID, support);

@@ -34,13 +34,13 @@ fn compare_bytes(a: &Bytes, b: &Bytes) -> Ordering {
     }
     Ordering::Equal
 }
-pg_function!(lsbf_eq -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_eq())));
-pg_function!(lsbf_ne -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ne())));
-pg_function!(lsbf_lt -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_lt())));
-pg_function!(lsbf_le -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_le())));
-pg_function!(lsbf_gt -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_gt())));
-pg_function!(lsbf_ge -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ge())));
-pg_function!(lsbf_cmp -> pg_sys::INT4OID, |call| compare(call).map(|o| Datum::from(o as i32)));
+pg_function!("lsbf_eq" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_eq())));
+pg_function!("lsbf_ne" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ne())));
+pg_function!("lsbf_lt" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_lt())));
+pg_function!("lsbf_le" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_le())));
+pg_function!("lsbf_gt" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_gt())));
+pg_function!("lsbf_ge" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ge())));
+pg_function!("lsbf_cmp" -> pg_sys::INT4OID, |call| compare(call).map(|o| Datum::from(o as i32)));
 
 /// A hash of the first bytes. Different filters differ there, except for the rare ones with the same number of bits set
 /// and the same member sketch.
@@ -48,8 +48,8 @@ fn hash(call: &Call, seed: u64) -> u64 {
     let bytes = Bytes::of(call.required_filter(0));
     xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.count())), seed)
 }
-pg_function!(lsbf_hash -> pg_sys::INT4OID, |call| Ok(Datum::from(hash(call, 0) as i32)));
-pg_function!(lsbf_hash_extended -> pg_sys::INT8OID, |call| {
+pg_function!("lsbf_hash" -> pg_sys::INT4OID, |call| Ok(Datum::from(hash(call, 0) as i32)));
+pg_function!("lsbf_hash_extended" -> pg_sys::INT8OID, |call| {
     // PostgreSQL requires that with seed 0 the lower half equals the plain hash.
     let seed = call.int8(1).unwrap_or(0) as u64;
     Ok(Datum::from(hash(call, seed) as i64))

@@ -35,19 +35,19 @@ fn theta(call: &Call, n: usize, facts: &Facts) -> Result<f64> {
     Ok(theta)
 }
 
-pg_function!(lsbf_kind -> pg_sys::TEXTOID, |call| {
+pg_function!("lsbf_kind" -> pg_sys::TEXTOID, |call| {
     let (front, _) = filters::front(call.required_filter(0))?;
     Ok(call::text(format::decode_params(front.stored())?.kind.name()))
 });
-pg_function!(lsbf_members -> pg_sys::INT8OID, |call| {
+pg_function!("lsbf_members" -> pg_sys::INT8OID, |call| {
     let (front, _) = filters::front(call.required_filter(0))?;
     Ok(int8(if front.header.has_body { sketch::estimate(&front.sketch()?) } else { 0 }))
 });
-pg_function!(lsbf_fpr -> pg_sys::FLOAT8OID, |call| {
+pg_function!("lsbf_fpr" -> pg_sys::FLOAT8OID, |call| {
     let facts = facts(call, 0)?;
     Ok(float8(false_positives(&facts, theta(call, 1, &facts)?)))
 });
-pg_function!(lsbf_fnr -> pg_sys::FLOAT8OID, |call| {
+pg_function!("lsbf_fnr" -> pg_sys::FLOAT8OID, |call| {
     let distance = call.float8(1).unwrap_or(f64::NAN);
     if distance.is_nan() || distance < 0.0 {
         return Err(Error::parameter(format!("distance must be at least 0, not {}", shown(distance))));
@@ -56,7 +56,7 @@ pg_function!(lsbf_fnr -> pg_sys::FLOAT8OID, |call| {
     Ok(float8(1.0 - acceptance(&facts, distance, theta(call, 2, &facts)?)))
 });
 
-pg_function!(lsbf_explain -> pg_sys::TEXTOID, |call| Ok(call::text(&explain(&facts(call, 0)?))));
+pg_function!("lsbf_explain" -> pg_sys::TEXTOID, |call| Ok(call::text(&explain(&facts(call, 0)?))));
 
 /// lsbf_curve: the predicted fraction of rows that pass, by the distance of their nearest member.
 fn curve(call: &Call) -> Result<Datum> {
@@ -83,11 +83,11 @@ fn curve(call: &Call) -> Result<Datum> {
     }
     Ok(Datum::null())
 }
-pg_function!(lsbf_curve -> signature::ROW, curve);
+pg_function!("lsbf_curve" -> signature::ROW, curve);
 
 // Computed from the member sketches: by the bits, members of two filters that are near each other would count as
 // common.
-pg_function!(lsbf_overlap -> pg_sys::FLOAT8OID, |call| {
+pg_function!("lsbf_overlap" -> pg_sys::FLOAT8OID, |call| {
     let ((a, _), (b, _)) = (filters::front(call.required_filter(0))?, filters::front(call.required_filter(1))?);
     check_alike(&a, &b)?;
     if !a.header.has_body || !b.header.has_body {
@@ -153,4 +153,4 @@ fn info(call: &Call) -> Result<Datum> {
     ];
     row(call, &INFO, &values)
 }
-pg_function!(lsbf_info -> signature::ROW, info);
+pg_function!("lsbf_info" -> signature::ROW, info);

@@ -66,7 +66,7 @@ fn not_base64(error: DecodeSliceError, start: usize) -> Error {
          ilbf_new.",
     )
 }
-pg_function!(lsbf_in -> signature::LSBF, lsbf_in);
+pg_function!("lsbf_in" -> signature::LSBF, lsbf_in);
 
 fn lsbf_out(call: &Call) -> Result<Datum> {
     let payload = format::payload(image::read(call.required_filter(0))?.words);
@@ -83,7 +83,7 @@ fn lsbf_out(call: &Call) -> Result<Datum> {
         Ok(Datum::from(buffer))
     }
 }
-pg_function!(lsbf_out -> pg_sys::CSTRINGOID, lsbf_out);
+pg_function!("lsbf_out" -> pg_sys::CSTRINGOID, lsbf_out);
 
 fn lsbf_recv(call: &Call) -> Result<Datum> {
     // SAFETY: the argument of a receive function is a StringInfo, whose remaining bytes are the value.
@@ -95,14 +95,14 @@ fn lsbf_recv(call: &Call) -> Result<Datum> {
     };
     image::from_payload(payload).map(|image| image::datum(image))
 }
-pg_function!(lsbf_recv -> signature::LSBF, lsbf_recv);
+pg_function!("lsbf_recv" -> signature::LSBF, lsbf_recv);
 
 /// The binary form as bytea, which is also what lsbf_send returns.
 fn to_bytea(call: &Call) -> Result<Datum> {
     Ok(image::bytea(format::payload(image::read(call.required_filter(0))?.words)))
 }
-pg_function!(lsbf_send -> pg_sys::BYTEAOID, to_bytea);
-pg_function!(lsbf_to_bytea -> pg_sys::BYTEAOID, to_bytea);
+pg_function!("lsbf_send" -> pg_sys::BYTEAOID, to_bytea);
+pg_function!("lsbf_to_bytea" -> pg_sys::BYTEAOID, to_bytea);
 
 fn from_bytea(call: &Call) -> Result<Datum> {
     // SAFETY: the argument is a bytea.
@@ -112,4 +112,4 @@ fn from_bytea(call: &Call) -> Result<Datum> {
     };
     image::from_payload(payload).map(|image| image::datum(image))
 }
-pg_function!(lsbf_from_bytea -> signature::LSBF, from_bytea);
+pg_function!("lsbf_from_bytea" -> signature::LSBF, from_bytea);

@@ -96,7 +96,7 @@ fn build(kind: Kind, metric: Metric, options: Options) -> Result<Datum> {
     })
 }
 
-pg_function!(dsbf_new -> signature::LSBF, |call| {
+pg_function!("dsbf_new" -> signature::LSBF, |call| {
     let options = Options {
         dims: call.int4(0),
         capacity: call.int8(1),
@@ -130,7 +130,7 @@ fn check_all(options: &Options) -> Result<()> {
     }
 }
 
-pg_function!(lsbf_new -> signature::LSBF, |call| {
+pg_function!("lsbf_new" -> signature::LSBF, |call| {
     let options = Options {
         dims: call.int4(0),
         capacity: call.int8(1),
@@ -161,7 +161,7 @@ pg_function!(lsbf_new -> signature::LSBF, |call| {
     build(kind, metric(call, 6)?, options)
 });
 
-pg_function!(ilbf_new -> signature::LSBF, |call| {
+pg_function!("ilbf_new" -> signature::LSBF, |call| {
     let options = Options {
         dims: call.int4(0),
         capacity: call.int8(1),

@@ -180,10 +180,20 @@ pub fn of_type<'a>(datum: Datum, type_: pg_sys::Oid) -> Option<Result<Vector<'a>
     })
 }
 
-/// Defines one SQL-callable function for each type a vector may have: `name_bit`, `name_real`, and so on.
+/// Defines one SQL-callable function for each type that a vector may have: `name_bit`, `name_real` and so on.
 macro_rules! for_each_input {
-    ($body:ident -> $result:expr, $($read:ident => $name:ident),* $(,)?) => {
-        $($crate::boundary::call::pg_function!($name -> $result, |call| $body(call, $crate::vector::arrays::$read));)*
+    ($name:literal $([$before:path])? -> $result:expr, $body:ident) => {
+        $crate::vector::arrays::for_each_input!(@types ($name, ($([$before])?), $result, $body)
+            bits "_bit", bytea "_bytea", float4s "_real", float8s "_double", int4s "_int", int8s "_bigint",
+            numerics "_numeric", texts "_texts", untyped "_text",
+            vector "_vector", halfvec "_halfvec", sparsevec "_sparsevec");
+    };
+    (@types $function:tt $($read:ident $type:literal),+) => {
+        $($crate::vector::arrays::for_each_input!(@one $function $read $type);)+
+    };
+    (@one ($name:literal, ($($before:tt)*), $result:expr, $body:ident) $read:ident $type:literal) => {
+        $crate::boundary::call::pg_function!(
+            $name $type $($before)* -> $result, |call| $body(call, $crate::vector::arrays::$read));
     };
 }
 pub(crate) use for_each_input;

@@ -4,7 +4,7 @@ use crate::boundary::call::pg_function;
 use lsbf::hash::shingles::{Unit, shingles};
 use pgrx::pg_sys::{self, Datum};
 
-pg_function!(lsbf_shingles -> pg_sys::INT8ARRAYOID, |call| {
+pg_function!("lsbf_shingles" -> pg_sys::INT8ARRAYOID, |call| {
     let unit = call.text(2).map_or(Ok(Unit::Characters), Unit::parse)?;
     let document = crate::boundary::varlena::text(call.required(0, &[pg_sys::TEXTOID]));
     let hashes = shingles(document, call.int4(1).unwrap_or(5), unit)?;

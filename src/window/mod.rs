@@ -3,9 +3,9 @@
 
 pub mod pages;
 
-use crate::boundary::call::{Call, boolean, pg_function};
+use crate::boundary::call::{Call, boolean};
 use crate::cache::{engines, filters};
-use crate::vector::arrays::{Read, prefetch};
+use crate::vector::arrays::{Read, for_each_input, prefetch};
 use crate::window::pages::{Form, Words, copied};
 use lsbf::error::{Code, Error, Result};
 use lsbf::filter::bits::BodyMut;
@@ -110,14 +110,6 @@ fn fetch_arguments(fcinfo: pg_sys::FunctionCallInfo) {
     }
 }
 
-/// Defines one SQL-callable window function for each type a vector may have. Arguments are fetched outside of the guard
-/// that converts errors between PostgreSQL and Rust, so that errors in arguments pass unchanged.
-macro_rules! for_each_window_input {
-    ($body:ident -> $result:expr, $($read:ident => $name:ident),* $(,)?) => {
-        $(pg_function!($name -> $result, fetch_arguments, |call| $body(call, crate::vector::arrays::$read));)*
-    };
-}
-
 /// The partition's pointer to its filter, initially null.
 fn partition_pointer<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partition> {
     let window = window_of(call.fcinfo).ok_or_else(|| {
@@ -180,19 +172,9 @@ fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool
 fn seen(call: &Call, read: Read) -> Result<Datum> {
     Ok(screen(call, read, "lsbf_seen", Adds::All)?.map_or_else(|| call.null(), boolean))
 }
-for_each_window_input!(seen -> pg_sys::BOOLOID,
-    bits => lsbf_seen_bit, bytea => lsbf_seen_bytea, float4s => lsbf_seen_real, float8s => lsbf_seen_double,
-    int4s => lsbf_seen_int, int8s => lsbf_seen_bigint, numerics => lsbf_seen_numeric,
-    texts => lsbf_seen_texts, untyped => lsbf_seen_text,
-    vector => lsbf_seen_vector, halfvec => lsbf_seen_halfvec, sparsevec => lsbf_seen_sparsevec,
-);
+for_each_input!("lsbf_seen" [fetch_arguments] -> pg_sys::BOOLOID, seen);
 
 fn first(call: &Call, read: Read) -> Result<Datum> {
     Ok(screen(call, read, "lsbf_first", Adds::New)?.map_or_else(|| call.null(), |seen| boolean(!seen)))
 }
-for_each_window_input!(first -> pg_sys::BOOLOID,
-    bits => lsbf_first_bit, bytea => lsbf_first_bytea, float4s => lsbf_first_real, float8s => lsbf_first_double,
-    int4s => lsbf_first_int, int8s => lsbf_first_bigint, numerics => lsbf_first_numeric,
-    texts => lsbf_first_texts, untyped => lsbf_first_text,
-    vector => lsbf_first_vector, halfvec => lsbf_first_halfvec, sparsevec => lsbf_first_sparsevec,
-);
+for_each_input!("lsbf_first" [fetch_arguments] -> pg_sys::BOOLOID, first);

@@ -34,7 +34,7 @@ study() {
     choose "$name" "$prefer"
   done
   far=$(server_query quality "SELECT coalesce(far, 0) FROM quality.sets WHERE name = '$name'")
-  "$program" asked "$name" "$n" "$far" ${file:+"$file"} | server_psql quality -c "COPY ${name}_queries FROM STDIN BINARY"
+  "$program" queries "$name" "$n" "$far" ${file:+"$file"} | server_psql quality -c "COPY ${name}_queries FROM STDIN BINARY"
   case $type in
     bit*) peer="bit_count(v # (SELECT v FROM one)) < 10" ;;
     *) peer="v <-> (SELECT v FROM one) < 0.2" ;;

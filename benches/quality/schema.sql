@@ -37,7 +37,7 @@ CREATE VIEW quality.bands AS
     FROM quality.answers, LATERAL (SELECT quality.times(metric, near, distance) AS times FROM quality.sets WHERE name = set) t
     WHERE kind <> 'curve'
     UNION ALL
-    SELECT set, prefer, passed, distance, 'strangers' FROM quality.answers JOIN quality.sets ON name = set
+    SELECT set, prefer, passed, distance, 'unrelated' FROM quality.answers JOIN quality.sets ON name = set
       WHERE kind = 'natural' AND distance > far)
   SELECT set, prefer, band, count(*) AS rows, count(*) FILTER (WHERE passed) AS passed, avg(distance) AS distance
   FROM named GROUP BY set, prefer, band;

@@ -4,7 +4,7 @@
 //! ```text
 //! quality sets                                 one line per set: name, column type, metric, near, file of real rows
 //! quality members SET ROWS [FILE.npy]          rows (integer, vector or bit) in COPY's binary format
-//! quality asked SET ROWS FAR [FILE.npy]        queries (integer, kind, distance of the nearest member, vector or bit)
+//! quality queries SET ROWS FAR [FILE.npy]      queries (integer, kind, distance of the nearest member, vector or bit)
 //! quality report FIGURES OUT                   reads the measurements, writes OUT/quality.md and its plots
 //! ```
 
@@ -34,7 +34,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Some("members") => set()?.write_members(number(word(2))?, word(3)),
-        Some("asked") => set()?.write_queries(number(word(2))?, number(word(3))?, word(4)),
+        Some("queries") => set()?.write_queries(number(word(2))?, number(word(3))?, word(4)),
         Some("report") => report::write(word(1).ok_or_else(usage)?.as_ref(), word(2).ok_or_else(usage)?.as_ref()),
         _ => Err(usage()),
     }

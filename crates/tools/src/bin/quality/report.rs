@@ -152,7 +152,7 @@ fn pairs(figures: &Figures, set: &str, prefer: &str, chosen: &Chosen) -> [Option
         pair("near", chosen.fnr, true),
         pair("far", chosen.fpr, false),
         pair("far, same length", chosen.fpr, false),
-        pair("strangers", chosen.unrelated, false),
+        pair("unrelated", chosen.unrelated, false),
     ]
 }
 

@@ -188,10 +188,10 @@ add_demos() {
 }
 
 add_jobs() {
+  if wanted pgrx; then job "cargo-pgrx" -- ensure_cargo_pgrx; fi
   if wanted servers; then add_servers; fi
   if wanted fmt; then job "formatting" -- formatting; fi
   if wanted dependencies; then job "dependencies and licences" -- scripts/dependency-tests.sh; fi
-  if wanted pgrx; then job "cargo-pgrx" -- ensure_cargo_pgrx; fi
   if wanted clippy; then job "clippy" cargo -- clippy; fi
   if wanted pgrx; then job "cargo pgrx test" cargo "needs=cargo-pgrx" count=cargo -- pgrx_tests; fi
   if wanted core; then job "core" cargo count=cargo -- core; fi
@@ -227,6 +227,7 @@ write_pg_config
 if wanted servers; then find_servers; fi
 say "testing with PostgreSQL $(for server in "${SERVERS_USED[@]:-$PG_CONFIG}"; do pg_major "$server"; done | paste -sd, | sed 's/,/, /g'); logs are in $LOGS"
 add_jobs
+on_exit stop_jobs
 run_jobs "${PARTS:-$((processors > 2 ? processors : 2))}"
 
 echo "the slowest:"

@@ -130,7 +130,7 @@ fn repaired_list(bytes: &[u8], header: &Header, params: &Params, max_size: usize
         let (at, array) = (u64::from(at), params.array_words() * 64);
         if at < params.bits { at } else { (array + at % params.verify_bits.max(1)) * u64::from(params.verify_bits > 0) }
     };
-    let listed = bytes.get(header.body_start() * 8..)?.as_chunks().0.iter().take(header.ones.min(1 << 14) as usize);
+    let listed = bytes.get(header.body_start() * 8..)?.as_chunks().0.iter().take(header.ones.min(1 << 12) as usize);
     let mut new: Vec<u64> = listed.map(|at| in_range(u32::from_le_bytes(*at))).collect();
     new.sort_unstable();
     new.dedup();

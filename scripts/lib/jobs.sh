@@ -13,7 +13,7 @@
 PASSED=0
 FAILED=0
 JOBS=()
-declare -A JOB_NEEDS=() JOB_COUNT=() JOB_CARGO=() JOB_STATE=() JOB_START=() JOB_COMMAND=()
+declare -A JOB_NEEDS=() JOB_COUNT=() JOB_CARGO=() JOB_STATE=() JOB_START=() JOB_COMMAND=() JOB_PID=()
 
 job() {
   local name=$1 quoted
@@ -46,7 +46,10 @@ job_start() {
   rm -f "$log.status"
   JOB_STATE[$name]=running
   JOB_START[$name]=$(now)
+  # In a process group of its own, so that all of it can be stopped.
+  set -m
   (
+    set +m
     set +e
     (
       set -e
@@ -55,6 +58,17 @@ job_start() {
     echo "$?" >"$log.new"
     mv "$log.new" "$log.status"
   ) &
+  JOB_PID[$name]=$!
+  set +m
+}
+
+# stop_jobs: for on_exit; servers of parts that are still running stop with them
+stop_jobs() {
+  local name
+  for name in "${JOBS[@]}"; do
+    [[ ${JOB_STATE[$name]} != running ]] || kill -TERM -- "-${JOB_PID[$name]}" 2>/dev/null
+  done
+  wait
 }
 
 # count_results KIND LOG STATUS: passed and failed
@@ -105,7 +119,7 @@ needs_ended() {
     case ${JOB_STATE[$need]:-none} in
       passed) ;;
       failed) FAILED_NEED=$need && return ;;
-      none) die "part $1 needs $need, which there is not" ;;
+      none) die "part $1 needs $need, which does not exist" ;;
       *) return 1 ;;
     esac
   done < <(printf '%s' "${JOB_NEEDS[$1]:-}")

@@ -1,6 +1,6 @@
 //! Adding members to filters and merging filters.
 
-use super::engine::Engine;
+use super::engine::{Engine, Grown};
 use super::format::{self, Bits, View};
 use super::{bits, count, ilbf, list, sketch};
 use crate::error::{Error, Result};
@@ -52,10 +52,7 @@ pub enum Outcome<I> {
 pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memory: &M) -> Result<Outcome<M::Image>> {
     let filter = View::new(target.words())?;
     if !filter.header.has_body || filter.header.is_sparse {
-        // Stored filters may be corrupt.
-        filter.check_list(&engine.params)?;
-        let grown = engine.grown(&filter, vector, |words| memory.zeroed(words))?;
-        return Ok(grown.map_or(Outcome::First, Outcome::New));
+        return add_to_list(engine, target, vector, memory);
     }
     let header = filter.header;
     match target {
@@ -66,6 +63,34 @@ pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memo
         Target::Shared(words) => {
             let mut copy = memory.copy(words);
             engine.add_in_place(&header, &mut copy, vector)?;
+            Ok(Outcome::New(copy))
+        }
+    }
+}
+
+/// Adds a member to a filter that has none or whose bits are a list.
+fn add_to_list<M: Memory>(
+    engine: &mut Engine,
+    target: Target,
+    vector: &Vector,
+    memory: &M,
+) -> Result<Outcome<M::Image>> {
+    let filter = View::new(target.words())?;
+    // Stored filters may be corrupt.
+    if matches!(target, Target::Shared(_)) {
+        filter.check_list(&engine.params)?;
+    }
+    let header = filter.header;
+    match (engine.grown(&filter, vector, |words| memory.zeroed(words))?, target) {
+        (Grown::Same, _) => Ok(Outcome::First),
+        (Grown::New(image), _) => Ok(Outcome::New(image)),
+        (Grown::Register(at, entry), Target::Own(words)) => {
+            format::set_register(words, &header, at, entry);
+            Ok(Outcome::First)
+        }
+        (Grown::Register(at, entry), Target::Shared(words)) => {
+            let mut copy = memory.copy(words);
+            format::set_register(&mut copy, &header, at, entry);
             Ok(Outcome::New(copy))
         }
     }

@@ -9,7 +9,7 @@ use super::list::{Content, Front, Growing};
 use super::lsbf::Lsbf;
 use super::probing::Probing;
 use super::queried::{Queried, Source, body};
-use super::sketch;
+use super::sketch::{self, ListChange};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::params::{self, Input, Kind, Params};
@@ -23,6 +23,16 @@ pub enum Adds {
     All,
     /// Vectors without a near member.
     New,
+}
+
+/// What adding a member to a list makes of it.
+pub(super) enum Grown<M> {
+    /// The filter does not change.
+    Same,
+    /// One entry of the list of registers changes.
+    Register(usize, u16),
+    /// A new image.
+    New(M),
 }
 
 /// The hash functions of any kind of filter.
@@ -200,8 +210,13 @@ impl Engine {
     }
 
     /// Adds a member to a filter that has none or whose bits are a list. Writes a new image into zeroed memory from
-    /// `allocate`, which takes the number of words. `None` if the filter does not change.
-    pub fn grown<M>(&mut self, filter: &View, vector: &Vector, allocate: impl FnOnce(usize) -> M) -> Result<Option<M>>
+    /// `allocate`, which takes the number of words.
+    pub(super) fn grown<M>(
+        &mut self,
+        filter: &View,
+        vector: &Vector,
+        allocate: impl FnOnce(usize) -> M,
+    ) -> Result<Grown<M>>
     where
         M: DerefMut<Target = [u64]>,
     {
@@ -211,14 +226,19 @@ impl Engine {
         let added = kind!(&mut self.functions, kind => kind.add(&mut body, &input.vector()));
         self.new = body.new;
         let (id, added) = added?;
-        let mut sketch = filter.sketch()?;
-        if !sketch::add(&mut sketch, id) && self.new.is_empty() {
-            return Ok(None);
+        if self.new.is_empty() && filter.header.is_sparse {
+            match sketch::list_change(filter.register_list(), id) {
+                ListChange::None => return Ok(Grown::Same),
+                ListChange::Entry(at, entry) => return Ok(Grown::Register(at, entry)),
+                ListChange::Longer => {}
+            }
         }
+        let mut sketch = filter.sketch()?;
+        sketch::add(&mut sketch, id);
         let mut counters = filter.header.counters().unwrap_or_default();
         counters += added;
         let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
         let content = Content { counters, sketch, list: filter.list(), new: &self.new };
-        Ok(Some(content.write(&self.params, front, allocate)))
+        Ok(Grown::New(content.write(&self.params, front, allocate)))
     }
 }

@@ -12,9 +12,10 @@ use crate::error::Result;
 use crate::params::{Kind, Params};
 use std::ops::DerefMut;
 
-/// The maximum number of positions in a list (64 kB). Adding a member copies the list, which takes longer than hashing,
-/// but saves megabytes for groups of a few hundred members.
-const MAX_LISTED: u64 = 1 << 14;
+/// The maximum number of positions in a list (16 kB). A member that sets a new bit copies the list, and a query searches it,
+/// which costs more than words do; but a group of a few hundred members takes kilobytes and not the megabytes of its
+/// capacity.
+const MAX_LISTED: u64 = 1 << 12;
 
 /// The number of words of a list of `count` sketch registers.
 pub fn register_words(count: u32) -> usize {

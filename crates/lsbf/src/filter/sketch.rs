@@ -14,9 +14,7 @@ pub const WORDS: usize = REGISTERS / 8;
 /// register.
 #[inline]
 pub fn add(words: &mut [u64], id: u64) -> bool {
-    let id = crate::mix::mix(id, 0);
-    let register = (id >> (64 - BITS)) as usize;
-    let rank = ((id << BITS).leading_zeros() + 1).min(u32::from(MAX_RANK)) as u64;
+    let (register, rank) = register_of(id);
     let shift = (register % 8) * 8;
     let word = u64::from_le(words[register / 8]);
     let is_higher = (word >> shift & 0xff) < rank;
@@ -24,6 +22,37 @@ pub fn add(words: &mut [u64], id: u64) -> bool {
         words[register / 8] = (word & !(0xff << shift) | rank << shift).to_le();
     }
     is_higher
+}
+
+/// The register of a member, and the rank that it has at least.
+#[inline]
+fn register_of(id: u64) -> (usize, u64) {
+    let id = crate::mix::mix(id, 0);
+    let rank = ((id << BITS).leading_zeros() + 1).min(u32::from(MAX_RANK));
+    ((id >> (64 - BITS)) as usize, u64::from(rank))
+}
+
+/// What a member changes in a list of registers.
+pub enum ListChange {
+    /// Nothing.
+    None,
+    /// This entry of the list, which has the same register.
+    Entry(usize, u16),
+    /// There is one more entry.
+    Longer,
+}
+
+/// What adding a member by its 64-bit content hash changes in the listed registers.
+pub fn list_change(list: &[[u8; 2]], id: u64) -> ListChange {
+    let (register, rank) = register_of(id);
+    let entry = |at: usize| u16::from_le_bytes(list[at]);
+    let at = list.partition_point(|&entry| usize::from(u16::from_le_bytes(entry) >> RANK_BITS) < register);
+    let new = (register as u16) << RANK_BITS | rank as u16;
+    match at < list.len() && usize::from(entry(at) >> RANK_BITS) == register {
+        true if entry(at) >= new => ListChange::None,
+        true => ListChange::Entry(at, new),
+        false => ListChange::Longer,
+    }
 }
 
 /// The number of bits of a listed register that are its rank.

@@ -157,6 +157,12 @@ pub fn set_counters(image: &mut [u64], ones: u64, squares: u64) {
     image[4] = squares.to_le();
 }
 
+/// Stores an entry of the list of registers.
+pub(in crate::filter) fn set_register(image: &mut [u64], header: &Header, at: usize, entry: u16) {
+    let list = bytes_of_mut(&mut image[header.words()..]).as_chunks_mut::<2>().0;
+    list[at] = entry.to_le_bytes();
+}
+
 /// Stores dims.
 pub fn set_dims(image: &mut [u64], dims: u32) {
     bytes_of_mut(image)[16..20].copy_from_slice(&dims.to_le_bytes());

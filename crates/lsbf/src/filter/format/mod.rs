@@ -26,6 +26,7 @@ mod params;
 mod validate;
 mod view;
 
+pub(super) use header::set_register;
 pub use header::{Header, centre_hash, header_of, image_words, params_of, set_counters, set_dims, write_front};
 pub use params::{decode_params, encode_params};
 pub use validate::{check_image, read_payload};

@@ -65,8 +65,13 @@ impl<'a> View<'a> {
 
     /// The listed registers of the sketch.
     pub fn registers(&self) -> impl Iterator<Item = u16> + 'a {
+        self.register_list().iter().map(|&entry| u16::from_le_bytes(entry))
+    }
+
+    /// The same as they are stored.
+    pub fn register_list(&self) -> &'a [[u8; 2]] {
         let list = bytes_of(&self.words[self.header.words()..self.header.centre_start()]).as_chunks::<2>().0;
-        list[..self.header.registers as usize].iter().map(|&entry| u16::from_le_bytes(entry))
+        &list[..self.header.registers as usize]
     }
 
     /// The centre; empty if there is none.

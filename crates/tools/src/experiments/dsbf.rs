@@ -226,25 +226,7 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
         let count = (share * LENGTH as f64) as usize;
         let mut pool: Vec<Changes> = Vec::new();
         for number in 0..queries {
-            let rotation = match masks {
-                Masks::Fresh => {
-                    if pool.is_empty() {
-                        pool.push(Changes::new());
-                    }
-                    pool[0].draw(count, &mut random);
-                    0
-                }
-                Masks::Pool(size) => {
-                    if number == 0 {
-                        pool.extend((0..size).map(|_| {
-                            let mut changes = Changes::new();
-                            changes.draw(count, &mut random);
-                            changes
-                        }));
-                    }
-                    random.below(LENGTH as u64 / 64) as usize
-                }
-            };
+            let rotation = draw_masks(masks, &mut pool, number == 0, count, &mut random);
             let changes = &pool[random.below(pool.len() as u64) as usize];
             let member = &members[random.below(members.len() as u64) as usize];
             for convention in Convention::ALL {
@@ -268,6 +250,29 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
         }
     }
     outcome
+}
+
+/// Draws the masks of a query into a pool; returns the number of words to rotate them by.
+fn draw_masks(masks: Masks, pool: &mut Vec<Changes>, is_first: bool, count: usize, random: &mut Stream) -> usize {
+    match masks {
+        Masks::Fresh => {
+            if pool.is_empty() {
+                pool.push(Changes::new());
+            }
+            pool[0].draw(count, random);
+            0
+        }
+        Masks::Pool(size) => {
+            if is_first {
+                pool.extend((0..size).map(|_| {
+                    let mut changes = Changes::new();
+                    changes.draw(count, random);
+                    changes
+                }));
+            }
+            random.below(LENGTH as u64 / 64) as usize
+        }
+    }
 }
 
 /// Writes a member to `out` with the bits of a mask changed. The mask is rotated by `rotation` words.

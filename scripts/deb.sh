@@ -39,7 +39,7 @@ notices() {
   cat LICENSE
   cargo tree --locked --edges normal,no-proc-macro --no-dedupe --no-default-features --features "$PG_FEATURE" --prefix none --format '{p}|{l}' |
     sed 's/ (.*)|/|/' | sort -u | while IFS='| ' read -r crate version licence; do
-    [[ $crate == pg_lsbf ]] || notice "$crate" "${version#v}" "$licence"
+    [[ $crate == pg_lsbf || $crate == lsbf ]] || notice "$crate" "${version#v}" "$licence"
   done
 }
 

@@ -145,6 +145,14 @@ chosen_tests() {
   done
 }
 
+# chosen_documents NUMBER: documents whose SQL runs on a server
+chosen_documents() {
+  local file
+  for file in README.md docs/*.md docs/guide/*.sql; do
+    ! runs_on "$1" "$file" document || echo "$file"
+  done
+}
+
 add_server() {
   local number=$1 server=$2 name group names
   name="PostgreSQL $("$server" --version | awk '{ print $2 }')"
@@ -158,9 +166,10 @@ add_server() {
   mapfile -t names < <(chosen_tests "$number" sql)
   ((${#names[@]} == 0)) ||
     later+=("$(printf '%q ' "$name: SQL tests" "${after[@]}" on_server "$number" "$server" scripts/sql-tests.sh "${names[@]}")")
-  if [[ -z ${TESTS:-} ]] && { ((number == 0)) || [[ -n $ALL ]]; }; then
-    later+=("$(printf '%q ' "$name: SQL in documents" "${after[@]}" on_server "$number" "$server" scripts/doc-tests.sh)")
-  fi
+  [[ -z ${TESTS:-} ]] || return 0
+  mapfile -t names < <(chosen_documents "$number")
+  ((${#names[@]} == 0)) ||
+    later+=("$(printf '%q ' "$name: SQL in documents" "${after[@]}" on_server "$number" "$server" scripts/doc-tests.sh "${names[@]}")")
 }
 
 # Builds come first, so that there is something to do beside them soon.

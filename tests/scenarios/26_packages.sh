@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Packages: META.json is valid for PGXN, and the Debian package can be installed.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start packages
 server_psql packages -v meta="$(cat META.json)" <<<"CREATE TABLE meta AS SELECT :'meta'::jsonb AS m"

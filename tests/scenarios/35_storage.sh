@@ -2,6 +2,7 @@
 # Filters keep their bytes and answers however a table is rewritten and however its column is stored; the type cannot be
 # dropped while it is used.
 . "$(dirname "$0")/../../scripts/lib/scenario.sh"
+every_version
 
 server_start main "jit = off"
 server_psql main <<'SQL'

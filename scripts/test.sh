@@ -5,7 +5,7 @@
 #   PG_CONFIG=...     the only server to test with; otherwise one that is found or installed, and PostgreSQL 16 and 18 with
 #                     pgvector
 #   ALL=1             every test on every server, longer fuzzing, the papers at full size (make test-all)
-#   PARTS=2           parts that run at the same time; by default as many as there are processors, at least 2
+#   PARTS=2           parts that run at the same time; by default the number of processors, at least 2
 # A scenario runs on one server unless it says `every_version`; SQL tests run on the oldest and the newest server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -100,9 +100,16 @@ find_servers() {
   [[ -z $chosen ]] || return 0
   scripts/provision-pgvector.sh >"$WORK/servers" || die "no servers with pgvector"
   while read -r server; do SERVERS_USED+=("$server"); done <"$WORK/servers"
+  # One server of each version: if there are two, the one with pgvector.
   mapfile -t SERVERS_USED < <(for server in "${SERVERS_USED[@]}"; do
     echo "$(pg_major "$server") $server"
-  done | sort -rn | cut -d' ' -f2)
+  done | tac | sort -s -u -rn -k1,1 | cut -d' ' -f2)
+}
+
+# Two runs in one clone would use the same logs and builds.
+lock_tests() {
+  exec 8>"$TARGET/.test-lock"
+  ! command -v flock >/dev/null || flock -n 8 || die "another test run is using $TARGET"
 }
 
 # has PG_CONFIG FILE: whether a server has all extensions that a test says it needs
@@ -172,7 +179,7 @@ add_server() {
     later+=("$(printf '%q ' "$name: SQL in documents" "${after[@]}" on_server "$number" "$server" scripts/doc-tests.sh "${names[@]}")")
 }
 
-# Builds come first, so that there is something to do beside them soon.
+# Builds come first, so that tests can start while other builds run.
 add_servers() {
   local number later=() arguments
   for number in "${!SERVERS_USED[@]}"; do
@@ -231,6 +238,7 @@ if wanted pgrx; then ensure_sudo; fi
 if wanted fuzz; then ensure_cpp; fi
 private_dir
 mkdir -p "$LOGS"
+lock_tests
 rm -f "$LOGS"/*.log "$LOGS"/*.status
 write_pg_config
 if wanted servers; then find_servers; fi
@@ -242,5 +250,9 @@ run_jobs "${PARTS:-$((processors > 2 ? processors : 2))}"
 echo "the slowest:"
 slowest_tests
 say "done in $(seconds_since "$start") s"
-echo "$PASSED passed, $FAILED failed"
+if [[ -n ${TESTS:-} ]] && ((SKIPPED > 0 && PASSED <= ${#SERVERS_USED[@]})); then
+  echo "FAILED: all of $TESTS were skipped"
+  FAILED=$((FAILED + 1))
+fi
+echo "$PASSED passed, $FAILED failed$( ((SKIPPED == 0)) || echo ", $SKIPPED skipped")"
 ((FAILED == 0))

@@ -42,6 +42,6 @@ ALTER TABLE tickets ADD same_as int;
 UPDATE tickets SET same_as = original FROM (SELECT copy, min(original) AS original FROM pairs GROUP BY copy) p WHERE id = copy;
 SELECT count(*) FILTER (WHERE same_as IS NULL) AS open, count(same_as) AS closed FROM tickets;
 
--- Where being wrong now and then does no harm, one pass is enough: keep what has nothing near among the rows kept so far.
+-- If a few errors do no harm, one pass is enough: keep a row if no row near it was kept before.
 SELECT count(*) FILTER (WHERE first) AS kept FROM (
   SELECT lsbf_first(shingles, (SELECT prototype FROM prototypes)) OVER (ORDER BY id) AS first FROM tickets) t;

@@ -3,21 +3,23 @@
 #
 #   job NAME [OPTION...] -- COMMAND...   adds a part. Its output goes to a log, from which the results are counted.
 #     needs=NAME   starts after that part has passed; may be given several times
-#     cargo        runs at no time beside another part that has this option: they would wait for the same build directory
+#     cargo        never runs at the same time as another part with this option: both would wait for one build directory
 #     count=KIND   how results are counted: cargo (cargo test), lines (`ok - ` and `not ok - `), or one (the default)
 #   run_jobs N                           runs all of them, at most N at a time, in the order in which they were added; if
 #                                        no part with the option cargo is running, the next one comes first
 #   slowest_tests                        the five tests or parts that took longest
-# After run_jobs, PASSED and FAILED are the numbers of results.
+# After run_jobs, PASSED, FAILED and SKIPPED are the numbers of results.
 
 PASSED=0
 FAILED=0
+SKIPPED=0
 JOBS=()
 declare -A JOB_NEEDS=() JOB_COUNT=() JOB_CARGO=() JOB_STATE=() JOB_START=() JOB_COMMAND=() JOB_PID=()
 
 job() {
   local name=$1 quoted
   shift
+  [[ -z ${JOB_STATE[$name]:-} ]] || die "there are two parts named $name"
   JOBS+=("$name")
   JOB_COUNT[$name]=one
   while [[ $1 != -- ]]; do
@@ -51,6 +53,8 @@ job_start() {
   (
     set +m
     set +e
+    # Locks of this run are not passed on to servers.
+    exec 8>&-
     (
       set -e
       eval "${JOB_COMMAND[$name]}"
@@ -84,7 +88,7 @@ count_results() {
 show_failure() {
   echo "---- $2"
   case $1 in
-    lines) grep -v '^ok - \|^# .* took ' "$2" | head -200 ;;
+    lines) grep -v '^ok - \|^# .* took ' "$2" | head -200 || true ;;
     *) tail -60 "$2" ;;
   esac
   echo "----"
@@ -92,21 +96,23 @@ show_failure() {
 
 # job_finish NAME STATUS
 job_finish() {
-  local name=$1 status=$2 log kind=${JOB_COUNT[$1]} seconds ok bad
+  local name=$1 status=$2 log kind=${JOB_COUNT[$1]} seconds ok bad skipped
   log=$(job_log "$name")
   seconds=$(seconds_since "${JOB_START[$name]}")
   read -r ok bad < <(count_results "$kind" "$log" "$status")
   # A part can fail without a failed test, for example because it did not compile.
   if ((status != 0 && bad == 0)); then bad=1; fi
+  skipped=$(grep -c '^skip - ' "$log" || true)
   PASSED=$((PASSED + ok))
   FAILED=$((FAILED + bad))
+  SKIPPED=$((SKIPPED + skipped))
   echo "# $name took $seconds s" >>"$log"
   if ((bad == 0)); then
     JOB_STATE[$name]=passed
-    printf 'ok      %7.1f s  %4d passed            %s\n' "$seconds" "$ok" "$name"
+    printf 'ok      %7.1f s  %4d passed  %10s  %s\n' "$seconds" "$ok" "$( ((skipped == 0)) || echo "$skipped skipped")" "$name"
   else
     JOB_STATE[$name]=failed
-    printf 'FAILED  %7.1f s  %4d passed, %3d failed %s\n' "$seconds" "$ok" "$bad" "$name"
+    printf 'FAILED  %7.1f s  %4d passed  %10s  %s\n' "$seconds" "$ok" "$bad failed" "$name"
     show_failure "$kind" "$log"
   fi
 }
@@ -134,6 +140,10 @@ run_jobs() {
         log=$(job_log "$name")
         if [[ -f $log.status ]]; then
           job_finish "$name" "$(cat "$log.status")"
+        elif ! kill -0 "${JOB_PID[$name]}" 2>/dev/null && [[ ! -f $log.status ]]; then
+          # Killed, for example because the machine ran out of memory.
+          echo "the part was killed" >>"$log"
+          job_finish "$name" 137
         else
           running=$((running + 1)) left=1
           cargo+=${JOB_CARGO[$name]:-}
@@ -148,7 +158,7 @@ run_jobs() {
         if [[ -n $FAILED_NEED ]]; then
           JOB_STATE[$name]=failed
           FAILED=$((FAILED + 1))
-          printf 'FAILED  %9s  not run: "%s" failed   %s\n' "" "$FAILED_NEED" "$name"
+          printf 'FAILED  %9s  not run, because "%s" failed: %s\n' "" "$FAILED_NEED" "$name"
           continue
         fi
         if ((running == most)) || [[ -n $cargo && -n $pass ]]; then continue; fi

@@ -32,7 +32,7 @@ thread_local! {
     /// The number of engines created in this session.
     static CREATED: Cell<u64> = const { Cell::new(0) };
     /// The bytes to shrink to when the call that uses an engine ends.
-    static OVERDUE: Cell<Option<usize>> = const { Cell::new(None) };
+    static SHRINK_LATER: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// Keys are hashes already.
@@ -69,7 +69,7 @@ pub fn with_parameters_of<R>(
     body: impl FnOnce(&mut Engine) -> Result<R>,
 ) -> Result<R> {
     let result = ENGINES.with_borrow_mut(|engines| body(find(engines, other, header, words, vector)?));
-    if let Some(limit) = OVERDUE.take() {
+    if let Some(limit) = SHRINK_LATER.take() {
         shrink(limit);
     }
     result
@@ -168,8 +168,8 @@ pub fn created() -> u64 {
 pub fn shrink(limit: usize) {
     ENGINES.with(|engines| match engines.try_borrow_mut() {
         Ok(mut engines) => engines.shrink(limit),
-        // A query that uses an engine has read a whole filter: when it ends.
-        Err(_) => OVERDUE.set(Some(limit)),
+        // A query that uses an engine has read a whole filter. Shrink when that query ends.
+        Err(_) => SHRINK_LATER.set(Some(limit)),
     });
 }
 

@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum};
 
 /// Runs a query with the filter and the vector of a call.
 #[inline]
-fn run<T>(call: &Call, read: Read, query: impl FnOnce(&mut Engine, &Queried, &Vector) -> Result<T>) -> Result<T> {
+fn answer<T>(call: &Call, read: Read, query: impl FnOnce(&mut Engine, &Queried, &Vector) -> Result<T>) -> Result<T> {
     let vector = read(call, 1)?;
     prefetch(&vector);
     let filter = filters::open(call.required_filter(0))?;
@@ -23,18 +23,18 @@ fn theta(call: &Call) -> f64 {
 
 fn member(call: &Call, read: Read) -> Result<Datum> {
     let theta = theta(call);
-    run(call, read, |engine, filter, vector| engine.contains(filter, vector, theta)).map(boolean)
+    answer(call, read, |engine, filter, vector| engine.contains(filter, vector, theta)).map(boolean)
 }
 for_each_input!("approx_member" -> pg_sys::BOOLOID, member);
 
 fn votes(call: &Call, read: Read) -> Result<Datum> {
     let theta = theta(call);
-    run(call, read, |engine, filter, vector| engine.votes(filter, vector, theta)).map(int4)
+    answer(call, read, |engine, filter, vector| engine.votes(filter, vector, theta)).map(int4)
 }
 for_each_input!("approx_votes" -> pg_sys::INT4OID, votes);
 
 fn distance(call: &Call, read: Read) -> Result<Datum> {
-    let distance = run(call, read, |engine, filter, vector| engine.distance(filter, vector))?;
+    let distance = answer(call, read, |engine, filter, vector| engine.distance(filter, vector))?;
     Ok(distance.map_or_else(|| call.null(), float8))
 }
 for_each_input!("approx_distance" -> pg_sys::FLOAT8OID, distance);

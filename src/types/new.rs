@@ -57,7 +57,7 @@ pub fn centre(call: &Call, n: usize) -> Result<Option<Vec<f32>>> {
     }
 }
 
-/// Arguments of a constructor with the parameters and dims derived from them. The latest ones are kept: if the planner
+/// Arguments of a constructor with the parameters and dims derived from them. The most recent ones are cached: if the planner
 /// does not replace a call by a constant, it is executed for every row, and deriving parameters takes milliseconds.
 type Derived = (Kind, Metric, Options, Params, u32);
 const MAX_DERIVED: usize = 8;

@@ -35,3 +35,6 @@ pub const MAX_SET_WORK: usize = 1 << 26;
 pub const MAX_TEXT: usize = 32 << 20;
 /// theta: the distance of a query as a multiple of `near`.
 pub const MAX_THETA: f64 = 1e4;
+/// Bits set of a filter that is stored as a list of them (16 kB); part of the format. Lists cost more to change and search
+/// than words, but keep small groups at kilobytes instead of megabytes.
+pub const MAX_LISTED: u64 = 1 << 12;

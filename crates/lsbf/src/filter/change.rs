@@ -158,19 +158,24 @@ fn merge_into(params: &Params, image: &mut [u64], other: &View) -> Result<()> {
     Ok(())
 }
 
-/// Whether a filter has all bits of another one with the same parameters, so that merging them would change nothing.
+/// Whether a filter has all bits of another filter with the same parameters, so that merging them would not change it.
 pub fn includes(filter: &View, other: &View) -> Result<bool> {
+    let params = format::decode_params(other.stored())?;
     // Stored filters may be corrupt.
-    other.check(&format::decode_params(other.stored())?)?;
+    filter.check(&params)?;
+    other.check(&params)?;
+    if !other.header.has_body || !filter.header.has_body {
+        return Ok(!other.header.has_body);
+    }
     Ok(match (other.body(), filter.body()) {
         (Bits::Words(theirs), Bits::Words(ours)) => theirs.iter().zip(ours).all(|(theirs, ours)| theirs & !ours == 0),
         (Bits::List(theirs), Bits::Words(ours)) => theirs.positions().all(|at| bits::is_set(ours, at)),
-        // Both lists are sorted, so that one pass suffices.
+        // Both are sorted, so that one pass suffices.
         (Bits::List(theirs), Bits::List(ours)) => {
             let mut ours = ours.positions();
             theirs.positions().all(|at| ours.any(|position| position == at))
         }
-        // A list always has fewer bits set than words.
+        // A list has fewer bits set than words.
         (Bits::Words(_), Bits::List(_)) => false,
     })
 }
@@ -198,4 +203,31 @@ fn differ(name: &str, values: &str) -> Error {
     Error::data(format!("filters differ in {name}{values}")).with_hint(
         "Only filters created from the same prototype can be merged. Use lsbf_info(filter) to see all parameters.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Owned;
+    use super::*;
+    use crate::params::{Family, Kind, Metric};
+
+    #[test]
+    fn an_empty_filter_is_included_in_every_filter_and_includes_only_itself() {
+        for bits in [5 * 512, 5 << 16] {
+            let params = Params { bits, ..Params::example(Kind::Dsbf, Metric::L2, Family::Gaussian) };
+            let mut engine = Engine::new(params.clone(), 2).unwrap();
+            let empty = Owned::new(&params, 2);
+            let (mut few, mut many) = (empty.clone(), empty.clone());
+            few.add(&mut engine, &Vector::F32(&[1.0, 2.0])).unwrap();
+            for i in 0..3000 {
+                many.add(&mut engine, &Vector::F32(&[i as f32, 2.0])).unwrap();
+            }
+            let includes = |a: &Owned, b: &Owned| includes(&a.view(), &b.view()).unwrap();
+            for filter in [&empty, &few, &many] {
+                assert!(includes(filter, &empty) && includes(filter, filter));
+            }
+            assert!(includes(&many, &few) && !includes(&few, &many));
+            assert!(!includes(&empty, &few) && !includes(&empty, &many));
+        }
+    }
 }

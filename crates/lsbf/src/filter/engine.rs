@@ -25,7 +25,7 @@ pub enum Adds {
     New,
 }
 
-/// What adding a member to a list makes of it.
+/// How adding a member changes a list.
 pub(super) enum Grown<M> {
     /// The filter does not change.
     Same,

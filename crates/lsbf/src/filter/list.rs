@@ -9,13 +9,9 @@ use super::format::{Header, View, bytes_of_mut, write_front};
 use super::kind::Counters;
 use super::{ilbf, sketch};
 use crate::error::Result;
+use crate::limits;
 use crate::params::{Kind, Params};
 use std::ops::DerefMut;
-
-/// The maximum number of positions in a list (16 kB). A member that sets a new bit copies the list, and a query searches it,
-/// which costs more than words do; but a group of a few hundred members takes kilobytes and not the megabytes of its
-/// capacity.
-const MAX_LISTED: u64 = 1 << 12;
 
 /// The number of words of a list of `count` sketch registers.
 pub fn register_words(count: u32) -> usize {
@@ -31,7 +27,7 @@ pub fn position_words(count: u64) -> usize {
 /// space.
 pub fn is_sparse(params: &Params, registers: u32, ones: u64) -> bool {
     let words = sketch::WORDS + params.body_words() as usize;
-    ones <= MAX_LISTED && 2 * (register_words(registers) + position_words(ones)) <= words
+    ones <= limits::MAX_LISTED && 2 * (register_words(registers) + position_words(ones)) <= words
 }
 
 /// A sorted list of the positions of the bits set.

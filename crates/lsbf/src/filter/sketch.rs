@@ -24,7 +24,7 @@ pub fn add(words: &mut [u64], id: u64) -> bool {
     is_higher
 }
 
-/// The register of a member, and the rank that it has at least.
+/// The register of a member, and its minimum rank.
 #[inline]
 fn register_of(id: u64) -> (usize, u64) {
     let id = crate::mix::mix(id, 0);

@@ -68,7 +68,7 @@ impl<'a> View<'a> {
         self.register_list().iter().map(|&entry| u16::from_le_bytes(entry))
     }
 
-    /// The same as they are stored.
+    /// The listed registers, as stored.
     pub fn register_list(&self) -> &'a [[u8; 2]] {
         let list = bytes_of(&self.words[self.header.words()..self.header.centre_start()]).as_chunks::<2>().0;
         &list[..self.header.registers as usize]

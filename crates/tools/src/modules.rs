@@ -52,38 +52,88 @@ pub fn repository() -> PathBuf {
 
 /// For each module of a crate, the modules that it uses. The root is not a module, and tests do not count.
 pub fn uses(root: &Path, source: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let source = root.join(source);
-    for file in rust_files(&source) {
-        let inside = file.strip_prefix(&source).expect("the file is in the folder");
-        let module = inside.iter().next().expect("the path is not empty").to_string_lossy().replace(".rs", "");
-        if module == "lib" || module == "tests" {
-            continue;
-        }
-        let text = std::fs::read_to_string(&file).expect("the file can be read");
-        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-        modules.entry(module.clone()).or_default().extend(used_by(code).filter(|name| *name != module));
+    let files = rust_files(&source);
+    let inside = |file: &Path| file.strip_prefix(&source).expect("it is inside").to_path_buf();
+    let names: BTreeSet<String> =
+        files.iter().filter_map(|file| module_path(&inside(file)).into_iter().next()).collect();
+    let exports = root_exports(&source.join("lib.rs"), &names);
+    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in &files {
+        let path = module_path(&inside(file));
+        let Some(module) = path.first().filter(|module| *module != "tests") else { continue };
+        let text = std::fs::read_to_string(file).expect("it can be read");
+        let used = used_names(&text, path.len()).into_iter().map(|name| exports.get(&name).cloned().unwrap_or(name));
+        // Macros at the root of a crate are no modules.
+        let used = used.filter(|name| name != module && names.contains(name));
+        modules.entry(module.clone()).or_default().extend(used);
     }
-    // Macros and types at the root of a crate are not modules.
-    let names: BTreeSet<String> = modules.keys().cloned().collect();
-    modules.values_mut().for_each(|used| used.retain(|name| names.contains(name)));
     modules
 }
 
-/// The names that follow `crate::` outside of comments.
-fn used_by(code: &str) -> impl Iterator<Item = String> {
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let paths = lines.flat_map(|line| line.split("crate::").skip(1));
-    paths.flat_map(|path| {
-        let names = match path.strip_prefix('{') {
-            Some(list) => list.split(['}', ';']).next().unwrap_or_default().split(',').collect(),
-            None => vec![path],
+/// The path of the module in a file; empty for the root.
+fn module_path(file: &Path) -> Vec<String> {
+    let parts = file.iter().map(|part| part.to_string_lossy().trim_end_matches(".rs").to_string());
+    parts.filter(|part| part != "mod" && part != "lib").collect()
+}
+
+/// Names that the root re-exports, and the modules they come from.
+fn root_exports(lib: &Path, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let text = code_of(&std::fs::read_to_string(lib).expect("it can be read"));
+    let mut exports = BTreeMap::new();
+    for path in text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+        let Some((module, names)) = path.split_once("::").filter(|(module, _)| modules.contains(*module)) else {
+            continue;
         };
-        names.into_iter().map(|name| {
-            let name = name.trim();
-            name[..name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len())].to_string()
-        })
-    })
+        let names = names.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+        exports.extend(names.map(|name| (name.to_string(), module.to_string())));
+    }
+    exports
+}
+
+/// A file without its comments and without its tests.
+fn code_of(text: &str) -> String {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The first names of all paths that start at the root of the crate: `crate::name`, or as many `super::` as the module
+/// is deep, also within groups.
+fn used_names(text: &str, depth: usize) -> BTreeSet<String> {
+    let code = code_of(text);
+    let mut found = BTreeSet::new();
+    for start in ["crate::".to_string(), "super::".repeat(depth)] {
+        for (at, _) in code.match_indices(&start) {
+            first_names(&code[at + start.len()..], &mut found);
+        }
+    }
+    found
+}
+
+/// The names at the start of a path: one, or those of a group in braces.
+fn first_names(path: &str, found: &mut BTreeSet<String>) {
+    let path = path.trim_start();
+    let Some(group) = path.strip_prefix('{') else {
+        let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
+        found.insert(path[..end].to_string());
+        return;
+    };
+    let (mut open, mut is_start) = (1, true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return;
+        }
+        if is_start && !c.is_whitespace() {
+            first_names(&group[at..], found);
+        }
+        is_start = open == 1 && (c == ',' || is_start && c.is_whitespace());
+    }
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

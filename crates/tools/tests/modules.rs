@@ -16,6 +16,27 @@ fn uses_are_found() {
 }
 
 #[test]
+fn uses_are_found_however_they_are_written() {
+    let root = std::env::temp_dir().join(format!("lsbf-modules-{}", std::process::id()));
+    let write = |file: &str, text: &str| {
+        let file = root.join("src").join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    write("lib.rs", "pub mod a;\npub use b::{Thing, other};\n");
+    for module in ["b", "c", "d", "e", "f", "g"] {
+        write(&format!("{module}.rs"), "");
+    }
+    write(
+        "a/inner.rs",
+        "use crate::Thing;\nuse super::super::c::X;\nuse crate::{\n    d::{self, e},\n    f,\n};\n// crate::g\nfn x() { super::y() }\n",
+    );
+    let found = uses(&root, "src");
+    std::fs::remove_dir_all(&root).unwrap();
+    assert_eq!(found["a"].iter().collect::<Vec<_>>(), ["b", "c", "d", "f"]);
+}
+
+#[test]
 fn the_picture_is_up_to_date() {
     let drawn = std::fs::read_to_string(repository().join("docs/architecture/modules.svg")).unwrap();
     assert!(drawn == picture(&repository()), "run: cargo run -p lsbf-tools --bin modules");

@@ -1,5 +1,6 @@
 //! A filter together with its hash functions.
 
+use crate::design::advise::Advice;
 use crate::design::{Options, parameters};
 use crate::error::Result;
 use crate::filter::format::{self, View};
@@ -22,8 +23,21 @@ impl Filter {
     /// Creates an empty filter. `near` and `capacity` are required; all other options have defaults.
     pub fn new(kind: Kind, metric: Metric, options: &Options) -> Result<Filter> {
         let (params, dims) = parameters(kind, metric, options)?;
-        let centre = options.centre.as_deref().filter(|_| params.centre() != 0).unwrap_or_default();
-        Ok(Filter { owned: Owned::centred(&params, dims, centre), params, engine: None })
+        Ok(Filter::with_params(params, dims, options.centre.as_deref().unwrap_or_default()))
+    }
+
+    /// Creates an empty filter with these parameters. If `dims` is 0, the first member determines the dimensions. The centre
+    /// is ignored if the parameters have none.
+    pub fn with_params(params: Params, dims: u32, centre: &[f32]) -> Filter {
+        let centre = if params.centre() == 0 { &[] } else { centre };
+        Filter { owned: Owned::centred(&params, dims, centre), params, engine: None }
+    }
+
+    /// Creates an empty filter from the best choice of [`advise`](crate::design::advise), which designs filters for a sample
+    /// of the data.
+    pub fn advised(advice: &Advice) -> Option<Filter> {
+        let best = advice.choices.first()?;
+        Some(Filter::with_params(best.params.clone(), advice.dims, &advice.centre))
     }
 
     /// Reads a filter from its bytes, which are validated completely.
@@ -57,8 +71,22 @@ impl Filter {
         expanded(&mut self.engine, &self.params, &view, &vector)?.contains(&view.queried(), &vector, theta)
     }
 
+    /// The number of tables or projections that agree, which [`Filter::contains`] compares with a threshold.
+    pub fn votes<'a>(&mut self, vector: impl Into<Vector<'a>>) -> Result<u32> {
+        let vector = vector.into();
+        let view = self.owned.view();
+        expanded(&mut self.engine, &self.params, &view, &vector)?.votes(&view.queried(), &vector, 1.0)
+    }
+
+    /// An estimate of the distance to the nearest member (ILBF only); `None` if no member is near.
+    pub fn distance<'a>(&mut self, vector: impl Into<Vector<'a>>) -> Result<Option<f64>> {
+        let vector = vector.into();
+        let view = self.owned.view();
+        expanded(&mut self.engine, &self.params, &view, &vector)?.distance(&view.queried(), &vector)
+    }
+
     /// Adds the members of another filter, which must have the same parameters.
-    pub fn union(&mut self, other: &Filter) -> Result<()> {
+    pub fn merge(&mut self, other: &Filter) -> Result<()> {
         self.owned.merge(&other.owned)
     }
 
@@ -72,6 +100,11 @@ impl Filter {
         Facts::of(&self.owned.image)
     }
 
+    /// What the filter contains and how often it errs, in a few sentences.
+    pub fn explain(&self) -> Result<String> {
+        Ok(rates::explain::explain(&self.facts()?))
+    }
+
     /// The predicted fraction of vectors whose nearest member is at distance `far` for which [`Filter::contains`]
     /// returns true.
     pub fn false_positives(&self) -> Result<f64> {
@@ -81,6 +114,19 @@ impl Filter {
     /// The predicted fraction of vectors at this distance from a member for which [`Filter::contains`] returns false.
     pub fn false_negatives(&self, distance: f64) -> Result<f64> {
         Ok(1.0 - rates::acceptance(&self.facts()?, distance, 1.0))
+    }
+}
+
+impl Clone for Filter {
+    /// The copy expands its own hash functions.
+    fn clone(&self) -> Filter {
+        Filter { owned: self.owned.clone(), params: self.params.clone(), engine: None }
+    }
+}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Filter").field("params", &self.params).field("bytes", &self.to_bytes().len()).finish()
     }
 }
 
@@ -108,7 +154,11 @@ fn expanded<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::advise::for_sample;
+    use crate::design::request::Goals;
+    use crate::design::reservoir::Reservoir;
     use crate::error::Code;
+    use crate::hash::rng::Stream;
 
     fn filter(capacity: i64) -> Filter {
         let options = Options { near: Some(1.0), capacity: Some(capacity), ..Options::default() };
@@ -122,7 +172,7 @@ mod tests {
             a.add(&[f64::from(i) * 100.0, 0.0][..]).unwrap();
             b.add(&[0.0, f64::from(i) * -100.0 - 50.0][..]).unwrap();
         }
-        a.union(&b).unwrap();
+        a.merge(&b).unwrap();
         let mut copy = Filter::from_bytes(a.to_bytes()).unwrap();
         for i in 0..50 {
             assert!(copy.contains(&[f64::from(i) * 100.0, 0.0][..]).unwrap());
@@ -145,7 +195,25 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_is_designed_from_a_sample() {
+        let mut stream = Stream::new(5, 0);
+        let rows: Vec<Vec<f32>> = (0..500).map(|_| (0..16).map(|_| stream.gaussian() as f32).collect()).collect();
+        let mut sample = Reservoir::new(Metric::L2, false, None, 0).unwrap();
+        for row in &rows {
+            sample.offer(|| Ok(row.into())).unwrap();
+        }
+        let options = Options { near: Some(0.1), ..Options::default() };
+        let advice = for_sample(Metric::L2, &options, &Goals::default(), sample, 500.0).unwrap();
+        let mut filter = Filter::advised(&advice).unwrap();
+        rows.iter().for_each(|row| filter.add(row).unwrap());
+        let mut copy = filter.clone();
+        assert!(rows.iter().all(|row| copy.contains(row).unwrap() && copy.votes(row).unwrap() > 0));
+        assert!(filter.explain().unwrap().contains("vectors of 16 dimensions"));
+        assert!(filter.distance(&rows[0]).is_err() && format!("{filter:?}").starts_with("Filter"));
+    }
+
+    #[test]
     fn filters_with_different_parameters_are_not_merged() {
-        assert!(filter(10).union(&filter(20)).unwrap_err().message.contains("capacity"));
+        assert!(filter(10).merge(&filter(20)).unwrap_err().message.contains("capacity"));
     }
 }

@@ -82,29 +82,29 @@ impl Vector<'_> {
     }
 }
 
-impl<'a> From<&'a [f32]> for Vector<'a> {
-    fn from(x: &'a [f32]) -> Self {
-        Vector::F32(x)
-    }
-}
+/// Conversions from slices, arrays and vectors of numbers.
+macro_rules! from_numbers {
+    ($($number:ty => $variant:ident),+) => {$(
+        impl<'a> From<&'a [$number]> for Vector<'a> {
+            fn from(x: &'a [$number]) -> Self {
+                Vector::$variant(x)
+            }
+        }
 
-impl<'a> From<&'a [f64]> for Vector<'a> {
-    fn from(x: &'a [f64]) -> Self {
-        Vector::F64(x)
-    }
-}
+        impl<'a, const N: usize> From<&'a [$number; N]> for Vector<'a> {
+            fn from(x: &'a [$number; N]) -> Self {
+                Vector::$variant(x)
+            }
+        }
 
-impl<'a> From<&'a [i32]> for Vector<'a> {
-    fn from(x: &'a [i32]) -> Self {
-        Vector::Ints(x)
-    }
+        impl<'a> From<&'a Vec<$number>> for Vector<'a> {
+            fn from(x: &'a Vec<$number>) -> Self {
+                Vector::$variant(x)
+            }
+        }
+    )+};
 }
-
-impl<'a> From<&'a [i64]> for Vector<'a> {
-    fn from(x: &'a [i64]) -> Self {
-        Vector::BigInts(x)
-    }
-}
+from_numbers!(f32 => F32, f64 => F64, f16 => F16, i32 => Ints, i64 => BigInts);
 
 impl<'a> From<&'a [u8]> for Vector<'a> {
     fn from(bytes: &'a [u8]) -> Self {

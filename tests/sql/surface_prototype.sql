@@ -47,3 +47,9 @@ SELECT a.n AS first, b.n AS second, expect_error(format('SELECT lsbf_agg(ARRAY[i
 -- A later prototype may have members that the first prototype had.
 SELECT a.n AS part, expect_error(format('SELECT lsbf_agg(ARRAY[i, 2, 3, 4]::real[], CASE i WHEN 1 THEN %L::lsbf ELSE %L::lsbf END) FROM generate_series(1, 2) i', a.f | b.f, a.f)) AS error
   FROM forms a, forms b WHERE b.n = 3 ORDER BY 1;
+
+-- An aggregate of a user can start from an empty filter, which does not contain the members of a prototype.
+SELECT lsbf_new(dims => 3, near => 1, capacity => 100000) AS empty \gset
+CREATE AGGREGATE from_empty (real[], lsbf) (SFUNC = lsbf_agg_step, STYPE = lsbf, INITCOND = :'empty');
+SELECT expect_error($$SELECT from_empty('{1,2,3}'::real[], lsbf_add(lsbf_new(dims => 3, near => 1, capacity => 100000), '{5,6,7}'::real[]))$$);
+SELECT from_empty(v, :'empty'::lsbf) = lsbf_agg(v, :'empty'::lsbf) AS same FROM (VALUES ('{1,2,3}'::real[]), ('{4,5,6}')) t (v);

@@ -56,9 +56,10 @@ impl<'a> Sparse<'a> {
     #[inline]
     fn within(self, start: u64, count: u64) -> impl Iterator<Item = u64> {
         let first = self.positions.partition_point(|&position| value(position) < start);
+        // The list of a corrupt filter may be out of order.
         self.positions[first..]
             .iter()
-            .map(move |&position| value(position) - start)
+            .map(move |&position| value(position).wrapping_sub(start))
             .take_while(move |&position| position < count)
     }
 }

@@ -81,6 +81,41 @@ pub fn add_trial(distribution: &mut Vec<f64>, p: f64) {
     }
 }
 
+/// The same for small n, without logarithms, because they are called often.
+pub mod quick {
+    /// P(Bin(n, q) >= k).
+    pub fn at_least(n: u32, q: f64, k: u32) -> f64 {
+        match k {
+            0 => 1.0,
+            _ if k > n => 0.0,
+            _ if q > 0.5 => 1.0 - upper(n, 1.0 - q, n - k + 1),
+            _ => upper(n, q, k),
+        }
+    }
+
+    /// P(Bin(n, q) >= k) for q <= 1/2.
+    fn upper(n: u32, q: f64, k: u32) -> f64 {
+        // The first term: C(n, k) q^k (1 - q)^(n - k).
+        let mut term = (0..k).fold(1.0, |term, i| term * q * f64::from(n - i) / f64::from(i + 1));
+        (k..n).for_each(|_| term *= 1.0 - q);
+        let (odds, mut sum) = (q / (1.0 - q), 0.0);
+        for i in k..=n {
+            sum += term;
+            term *= odds * f64::from(n - i) / f64::from(i + 1);
+        }
+        sum.min(1.0)
+    }
+
+    /// P(Bin(n, q) < k), which is P(Bin(n, 1 - q) > n - k).
+    pub fn below(n: u32, q: f64, k: u32) -> f64 {
+        match k {
+            0 => 0.0,
+            _ if k > n => 1.0,
+            _ => at_least(n, 1.0 - q, n - k + 1),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +131,29 @@ mod tests {
             }
         }
         assert_eq!((at_least(5, 0.0, 1), at_least(5, 1.0, 5), at_least(5, 0.3, 0)), (0.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn quick_tails_are_the_same() {
+        let settings = [
+            (1, 0.3),
+            (5, 0.02),
+            (12, 0.8),
+            (64, 0.01),
+            (64, 0.999),
+            (64, 1.0 - 1e-12),
+            (9, 1.0),
+            (9, 0.0),
+            (252, 0.9),
+            (252, 0.999_99),
+            (255, 0.5),
+        ];
+        for (n, q) in settings {
+            for k in 0..=n + 1 {
+                let (upper, lower) = (at_least(n, q, k), below(n, q, k));
+                assert!((quick::at_least(n, q, k) - upper).abs() <= 1e-9 * upper + 1e-12, "{n} {q} {k}");
+                assert!((quick::below(n, q, k) - lower).abs() <= 1e-9 * lower + 1e-12, "{n} {q} {k}");
+            }
+        }
     }
 }

@@ -85,7 +85,7 @@ impl Error {
     /// The prototype is NULL.
     pub fn no_prototype() -> Self {
         Self::parameter("prototype must not be null")
-            .with_hint("Create one with lsbf_design_for, dsbf_new, lsbf_new or ilbf_new.")
+            .with_hint("Create one with lsbf_design_for, lsqf_new, dsbf_new, lsbf_new or ilbf_new.")
     }
 
     /// The rows of one `scope`, a group or a partition, have different prototypes.
@@ -94,6 +94,13 @@ impl Error {
             difference.map_or_else(|| "the prototypes have different members".into(), |error| error.message);
         Self::parameter(format!("prototype must be the same for all rows of a {scope}: {difference}"))
             .with_hint("Pass it as a subquery, (SELECT prototype FROM ...), which is evaluated only once.")
+    }
+
+    /// A prototype of an aggregate over a quotient filter that has members: every parallel worker would add them.
+    pub fn prototype_has_members() -> Self {
+        Self::parameter("the prototype of a filter of kind lsqf must not have members").with_hint(
+            "Aggregate with an empty prototype, and merge the result: filter | lsbf_agg(vec, lsbf_empty(filter)).",
+        )
     }
 
     /// A zero vector, for metric cosine.

@@ -20,7 +20,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Creates an empty filter. `near` and `capacity` are required; all other options have defaults.
+    /// Creates an empty filter. `near` is required, and `capacity` except for [`Kind::Lsqf`]; all other options have
+    /// defaults.
     pub fn new(kind: Kind, metric: Metric, options: &Options) -> Result<Filter> {
         let (params, dims) = parameters(kind, metric, options)?;
         Ok(Filter::with_params(params, dims, options.centre.as_deref().unwrap_or_default()))
@@ -47,7 +48,7 @@ impl Filter {
         Ok(Filter { owned, params, engine: None })
     }
 
-    /// The bytes of the filter. They depend only on its parameters and the set of its members.
+    /// The bytes of the filter. They depend only on its parameters and the set of its members (`lsqf`: and how often each was added).
     pub fn to_bytes(&self) -> &[u8] {
         format::payload(&self.owned.image)
     }
@@ -71,14 +72,22 @@ impl Filter {
         expanded(&mut self.engine, &self.params, &view, &vector)?.contains(&view.queried(), &vector, theta)
     }
 
-    /// The number of tables or projections that agree, which [`Filter::contains`] compares with a threshold.
+    /// Removes a member of a quotient filter (LSQF); returns whether it was one.
+    pub fn remove<'a>(&mut self, vector: impl Into<Vector<'a>>) -> Result<bool> {
+        let vector = vector.into();
+        let engine = expanded(&mut self.engine, &self.params, &self.owned.view(), &vector)?;
+        self.owned.remove(engine, &vector)
+    }
+
+    /// The number of tables or projections that agree, which [`Filter::contains`] compares with a threshold; for LSQF the
+    /// number of members that match.
     pub fn votes<'a>(&mut self, vector: impl Into<Vector<'a>>) -> Result<u32> {
         let vector = vector.into();
         let view = self.owned.view();
         expanded(&mut self.engine, &self.params, &view, &vector)?.votes(&view.queried(), &vector, 1.0)
     }
 
-    /// An estimate of the distance to the nearest member (ILBF only); `None` if no member is near.
+    /// An estimate of the distance to the nearest member (ILBF and LSQF); `None` if no member is near.
     pub fn distance<'a>(&mut self, vector: impl Into<Vector<'a>>) -> Result<Option<f64>> {
         let vector = vector.into();
         let view = self.owned.view();
@@ -209,7 +218,9 @@ mod tests {
         let mut copy = filter.clone();
         assert!(rows.iter().all(|row| copy.contains(row).unwrap() && copy.votes(row).unwrap() > 0));
         assert!(filter.explain().unwrap().contains("vectors of 16 dimensions"));
-        assert!(filter.distance(&rows[0]).is_err() && format!("{filter:?}").starts_with("Filter"));
+        assert!(filter.distance(&rows[0]).unwrap() == Some(0.0) && format!("{filter:?}").starts_with("Filter"));
+        assert!(filter.remove(&rows[0]).unwrap() && !filter.remove(&rows[0]).unwrap());
+        assert_eq!(filter.facts().unwrap().members, 499);
     }
 
     #[test]

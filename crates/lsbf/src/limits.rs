@@ -25,8 +25,6 @@ pub const MAX_OVERFLOW: u32 = 16;
 pub const MAX_PROBES: u32 = 4096;
 /// Bits that a key sets in its cache line with `match => 'any'`.
 pub const MAX_LINE_HASHES: u32 = 14;
-/// Dimensions of a cross-polytope: the size of one fast transform.
-pub const MAX_POLYTOPE: u32 = 128;
 /// Elements of a set.
 pub const MAX_SET: usize = 1 << 20;
 /// Elements of a set times tables times hashes, so that hashing takes a fraction of a second.
@@ -38,3 +36,13 @@ pub const MAX_THETA: f64 = 1e4;
 /// Bits set of a filter that is stored as a list of them (16 kB); part of the format. Lists cost more to change and search
 /// than words, but keep small groups at kilobytes instead of megabytes.
 pub const MAX_LISTED: u64 = 1 << 12;
+/// Bits of the code of a member of a quotient filter.
+pub const MIN_CODE_BITS: u64 = 8;
+/// Bits of the code of a member of a quotient filter.
+pub const MAX_CODE_BITS: u64 = 256;
+/// The largest theta that a quotient filter can be created for.
+pub const MAX_QUOTIENT_THETA: f64 = 16.0;
+/// The fraction of near vectors that queries of a quotient filter may miss: minimum and maximum.
+pub const QUOTIENT_FNR: (f64, f64) = (0.001, 0.1);
+/// near of a quotient filter: minimum and maximum.
+pub const QUOTIENT_NEAR: (f64, f64) = (1e-30, 1e30);

@@ -32,7 +32,11 @@ pub fn grow_text(text: &mut String, additional: usize) -> Result<()> {
 
 /// Checks that `bytes` bytes are available, before work that allocates them in pieces.
 pub fn check_available(bytes: usize) -> Result<()> {
-    reserve(&mut Vec::<u8>::new(), bytes)
+    let mut probe = Vec::<u8>::new();
+    let result = reserve(&mut probe, bytes);
+    // Otherwise the compiler may leave out an allocation that nobody uses, and assume that it succeeds.
+    std::hint::black_box(&probe);
+    result
 }
 
 /// Returns freed memory to the operating system after work that needed much of it; otherwise the allocator keeps it.

@@ -62,7 +62,7 @@ fn params(metric: Metric, dims: usize, tables: u32, hashes: u32, seed: u64) -> P
 
 /// The number of hashes and of tables that agree for a pair of vectors.
 fn agreeing(params: &Params, x: &[f64], y: &[f64]) -> [u32; 2] {
-    let mut hasher = Hasher::new(params, Functions::new(params, x.len() as u32, &[]).unwrap());
+    let mut hasher = Hasher::new(params, Functions::new(params, x.len() as u32).unwrap());
     let [a, b] = [x, y].map(|vector| {
         hasher.family.start(&Vector::F64(vector)).unwrap();
         hasher.finish().unwrap();

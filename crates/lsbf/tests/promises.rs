@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Space, Value, all, build, engine, params};
+use common::{Space, Value, all, build, engine, max_theta, of_bits, params};
 use lsbf::design::{Options, parameters};
 use lsbf::filter::{Adds, Counters, Owned, format};
 use lsbf::hash::rng::Stream;
@@ -49,11 +49,22 @@ fn random_options(kind: Kind, space: Space, s: &mut Stream) -> Options {
             options.bloom_hashes = Some(1 + s.below(14) as i64);
             options.bits = Some(512 * 12 * (1 + s.below(10) as i64));
             options.probes = Some(if space.metric == Metric::Jaccard { 1 } else { 1 + s.below(300) as i64 });
-            options.polytope = matches!(space.metric, Metric::L2 | Metric::Cosine)
-                .then(|| [0, 2, 8, 16, 64, 128][s.below(6) as usize]);
-            if matches!(space.metric, Metric::L2 | Metric::L1) && options.polytope.unwrap_or(0) == 0 {
+            if space.metric == Metric::Hamming && s.below(2) == 0 {
+                let (blocks, hashes, choices) = [(1, 1, 1), (4, 1, 4), (5, 2, 10), (6, 3, 20)][s.below(4) as usize];
+                (options.blocks, options.hashes, options.probes) = (Some(blocks), Some(hashes), None);
+                options.tables = Some(choices * (1 + s.below(3) as i64));
+                options.votes = Some(1 + s.below(options.tables.unwrap_or(1) as u64) as i64);
+                options.dims = Some(6 + s.below(195) as i64);
+            }
+            if space.metric == Metric::L1 {
                 options.width = Some(space.near() * (1 + s.below(8)) as f64);
             }
+        }
+        Kind::Lsqf => {
+            (options.fast, options.tables) = (None, None);
+            options.bits = maybe(8, 257);
+            options.cells = maybe(0, 3).map(|i| [14, 18, 22][i as usize]);
+            options.max_theta = Some(1.0 + 15.0 * s.uniform());
         }
     }
     options
@@ -66,12 +77,12 @@ fn added_vector_is_always_found() {
         for _ in 0..25 {
             let options = random_options(kind, space, &mut s);
             let (params, _) = parameters(kind, space.metric, &options).unwrap_or_else(|e| panic!("{options:?}: {e}"));
-            let dims = 1 + s.below(200) as usize;
+            let dims = options.dims.map_or_else(|| 1 + s.below(200) as usize, |dims| dims as usize);
             let members = values(space, dims, 50, &mut s);
             let mut engine = engine(&params, dims);
             let filter = build(&mut engine, &members);
             for member in &members {
-                for theta in [1.0, 2.0, 5.0] {
+                for theta in [1.0, 2.0, 5.0].map(|theta: f64| theta.min(max_theta(&engine))) {
                     assert!(
                         engine.contains(&filter.view().queried(), &member.view(), theta).unwrap(),
                         "{kind:?} {space:?} {options:?} {theta}"
@@ -101,8 +112,11 @@ fn growing_theta_never_turns_true_into_false() {
                     q.iter_mut().zip(m).for_each(|(q, m)| *q += 20.0 * (*q - m));
                 }
                 let thetas = [0.1, 0.25, 0.4, 0.7, 1.0, 1.3, 1.5, 2.0, 2.9, 3.0, 5.0, 8.0, 20.0, 100.0];
-                let answers =
-                    thetas.map(|theta| engine.contains(&filter.view().queried(), &query.view(), theta).unwrap());
+                let largest = max_theta(&engine);
+                let thetas = thetas.into_iter().filter(|theta| *theta <= largest);
+                let answers: Vec<bool> = thetas
+                    .map(|theta| engine.contains(&filter.view().queried(), &query.view(), theta).unwrap())
+                    .collect();
                 assert!(answers.is_sorted(), "{kind:?} {space:?}: {answers:?}");
                 turned += usize::from(answers.contains(&true) && answers.contains(&false));
             }
@@ -116,7 +130,7 @@ fn growing_theta_never_turns_true_into_false() {
 #[test]
 fn a_filter_depends_only_on_the_set_of_its_members() {
     let mut s = Stream::new(3, 0);
-    for (kind, space) in all() {
+    for (kind, space) in of_bits() {
         let params = params(kind, space, 200, 7);
         let mut engine = engine(&params, 40);
         let members = values(space, 40, 90, &mut s);
@@ -178,7 +192,7 @@ fn near_vectors_pass_and_unrelated_ones_do_not() {
 
 #[test]
 fn screening_is_a_query_followed_by_an_addition() {
-    for ((kind, space), adds) in all().into_iter().flat_map(|pair| [(pair, Adds::All), (pair, Adds::New)]) {
+    for ((kind, space), adds) in of_bits().into_iter().flat_map(|pair| [(pair, Adds::All), (pair, Adds::New)]) {
         let params = params(kind, space, 200, 4);
         let mut engine = engine(&params, 64);
         let mut s = Stream::new(7, 0);
@@ -251,6 +265,13 @@ fn invalid_vectors_are_rejected() {
     rejected(Kind::Dsbf, l2, &Vector::F64(&[1.0, f64::NAN, 0.0]), "contains NaN");
     rejected(Kind::Lsbf, l2, &Vector::F32(&[1.0, f32::INFINITY, 0.0]), "contains infinity");
     rejected(Kind::Ilbf, l2, &Vector::F64(&[1e308, 1e308, 1e308]), "too large");
+    rejected(Kind::Lsqf, l2, &Vector::F64(&[1.0, f64::NAN, 0.0]), "contains NaN");
+    rejected(Kind::Lsqf, cosine, &Vector::F32(&[1.0, f32::NEG_INFINITY, 0.0]), "contains infinity");
+    rejected(Kind::Lsqf, l2, &Vector::F64(&[1e308, 1e308, 1e308]), "too large");
+    rejected(Kind::Lsqf, l2, &Vector::F64(&[1.0]), "expected 3 dimensions, not 1");
+    rejected(Kind::Lsqf, l2, &Vector::F64(&[]), "must not be empty");
+    rejected(Kind::Lsqf, cosine, &Vector::Bytes(&[1]), "metric cosine does not accept values of type bytea");
+    rejected(Kind::Lsqf, cosine, &Vector::F64(&[0.0; 3]), "not defined for zero vectors");
     rejected(Kind::Dsbf, l2, &Vector::F64(&[1.0]), "expected 3 dimensions, not 1");
     rejected(Kind::Dsbf, l2, &Vector::F64(&[]), "must not be empty");
     rejected(Kind::Dsbf, l2, &Vector::Bytes(&[1]), "metric l2 does not accept values of type bytea");
@@ -258,8 +279,10 @@ fn invalid_vectors_are_rejected() {
     rejected(Kind::Dsbf, jaccard, &Vector::Ints(&[]), "not defined for empty sets");
     rejected(Kind::Dsbf, bits, &Vector::Bits { bytes: &[0], len: 4 }, "expected 3 bits, not 4");
     rejected(Kind::Dsbf, symbols, &Vector::Text("ab"), "expected 3 symbols, not 2");
-    for theta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let params = params(Kind::Dsbf, l2, 10, 1);
+    for (theta, kind) in
+        [0.0, -1.0, f64::NAN, f64::INFINITY].map(|x| [(x, Kind::Dsbf), (x, Kind::Lsqf)]).into_iter().flatten()
+    {
+        let params = params(kind, l2, 10, 1);
         let mut engine = engine(&params, 3);
         let filter = Owned::new(&params, 3);
         assert!(engine.contains(&filter.view().queried(), &Vector::F64(&[1.0; 3]), theta).is_err());

@@ -3,6 +3,7 @@
 use super::choose::{self, Choice, Choices};
 use super::data::Data;
 use super::options::Options;
+use super::quotient;
 use super::request::{Goals, Request};
 use super::reservoir::Reservoir;
 use super::rows::Rows;
@@ -42,11 +43,20 @@ impl Notice {
 
 /// Recommends filters without knowledge of the data.
 pub fn without_data(metric: Metric, options: &Options, goals: &Goals) -> Result<Advice> {
-    let dims = choose::check(metric, options)?;
+    let dims = checked(metric, options)?;
     let request = Request { goals: *goals, ..choose::request(metric, options, dims)? };
-    let data = choose::assumed(metric, options, &request);
-    let choices = choose::choices(metric, options, &request, &data, None)?;
-    let mut advice = Advice::new(choices, &request, data.centre, None)?;
+    let (choices, centre) = match metric {
+        Metric::L2 | Metric::Cosine => quotient::choices(metric, options, &request, None)?,
+        _ => {
+            let data = choose::assumed(metric, options, &request);
+            (choose::choices(metric, options, &request, &data, None)?, Vec::new())
+        }
+    };
+    let mut advice = Advice::new(choices, &request, centre, None)?;
+    if dims == 0 && matches!(metric, Metric::L2 | Metric::Cosine) {
+        let message = format!("the predicted rates assume vectors of {} dimensions", quotient::ASSUMED_DIMS);
+        advice.notices.push(Notice::new(message, "Specify dims."));
+    }
     if metric == Metric::L2 && options.length.is_none() {
         advice.notices.push(Notice::new(
             "the predicted rates assume that unrelated vectors are far apart",
@@ -58,8 +68,16 @@ pub fn without_data(metric: Metric, options: &Options, goals: &Goals) -> Result<
 
 /// Checks options and rates before a table is read for [`for_sample`].
 pub fn check(metric: Metric, options: &Options, goals: &Goals) -> Result<()> {
-    choose::check(metric, &with_some_capacity(options))?;
-    choose::check_rates(goals)
+    checked(metric, &with_some_capacity(options))?;
+    choose::check_rates(metric, goals)
+}
+
+/// Checks the options; returns dims, or 0 if not known.
+fn checked(metric: Metric, options: &Options) -> Result<u32> {
+    match metric {
+        Metric::L2 | Metric::Cosine => quotient::check(metric, options),
+        _ => choose::check(metric, options),
+    }
 }
 
 /// The options with any capacity, which may be omitted because it is taken from the table.
@@ -79,21 +97,15 @@ pub fn for_sample(
     let rows = sample.rows;
     let options = with_capacity(options, population);
     let request = requested(metric, &options, goals, &rows)?;
-    let mut study = sample::study(metric, &rows, population, request.near, request.far);
-    let is_spread = study.is_spread(as_length(metric, request.near));
-    if metric == Metric::Cosine && !is_spread {
-        study.without_centre();
-    }
+    let study = sample::study(metric, &rows, population, request.near, request.far);
     let doubt = doubt(&study, rows.len(), &request);
-    let directions = match metric {
-        Metric::Cosine => true,
-        // Directions separate bit strings better than sampled bits, whatever their weight.
-        Metric::Hamming => !options.symbols && is_spread,
-        _ => study.one_length && is_spread,
-    };
-    let data = Data { cases: study.cases, directions, centre: study.centre };
+    if matches!(metric, Metric::L2 | Metric::Cosine) {
+        let (choices, centre) = quotient::choices(metric, &options, &request, Some((&study, &rows)))?;
+        return Advice::new(choices, &request, centre, doubt);
+    }
+    let data = Data { cases: study.cases };
     let choices = choose::choices(metric, &options, &request, &data, Some(&rows))?;
-    Advice::new(choices, &request, data.centre, doubt)
+    Advice::new(choices, &request, Vec::new(), doubt)
 }
 
 fn with_capacity(options: &Options, population: f64) -> Options {
@@ -113,15 +125,6 @@ fn requested(metric: Metric, options: &Options, goals: &Goals, rows: &Rows) -> R
     Ok(Request { far, goals: *goals, ..request })
 }
 
-/// The l2 norm of the difference of two vectors at this distance.
-fn as_length(metric: Metric, near: f64) -> f64 {
-    match metric {
-        Metric::Cosine => (2.0 * near).sqrt(),
-        Metric::Hamming => near.sqrt(),
-        _ => near,
-    }
-}
-
 impl Advice {
     fn new(choices: Choices, request: &Request, centre: Vec<f32>, doubt: Option<String>) -> Result<Advice> {
         let Some(best) = choices.list.first() else {
@@ -131,24 +134,29 @@ impl Advice {
         let notices = match (choices.reached, doubt) {
             (true, None) => Vec::new(),
             (true, Some(doubt)) => vec![Notice { message: doubt, hint: None }],
-            (false, doubt) => vec![unreached(best, request, doubt)],
+            (false, doubt) => vec![unreached(best, request, choices.limited, doubt)],
         };
         Ok(Advice { choices: choices.list, dims: request.dims, centre, notices })
     }
 }
 
-fn unreached(best: &Choice, request: &Request, doubt: Option<String>) -> Notice {
+fn unreached(best: &Choice, request: &Request, is_limited: bool, doubt: Option<String>) -> Notice {
     let message = format!(
         "the requested error rates cannot be reached: \
-         the best filter misses {} of the vectors at near {} and passes {} of those at far {}",
+         the best filter misses {} of the vectors at near {}, and passes {} of those at far {} and {} of unrelated ones",
         percent(best.fnr),
         shown(request.near),
         percent(best.fpr),
-        rounded(request.far)
+        rounded(request.far),
+        percent(best.unrelated)
     );
+    let advice = match is_limited {
+        true => format!("A larger filter would exceed {MAX_BYTES} bytes: query several filters of fewer rows each."),
+        false => "Raise fpr, fnr or far, or lower near.".to_string(),
+    };
     let hint = match doubt {
-        None => "Raise fpr, fnr or far, or lower near.".to_string(),
-        Some(doubt) => format!("Raise fpr, fnr or far, or lower near. Note that {doubt}."),
+        None => advice,
+        Some(doubt) => format!("{advice} Note that {doubt}."),
     };
     Notice::new(message, hint)
 }
@@ -178,9 +186,20 @@ fn doubt(study: &Study, rows: usize, request: &Request) -> Option<String> {
             rounded(study.median)
         ));
     }
-    (rows < FEW_ROWS).then(|| format!("the sample has only {rows} rows: the predicted rates are rough estimates"))
+    (rows < FEW_ROWS).then(|| {
+        format!(
+            "the sample has only {rows} row{}: the predicted rates are rough estimates",
+            if rows == 1 { "" } else { "s" }
+        )
+    })
 }
 
 fn percent(rate: f64) -> String {
+    if rate == 0.0 {
+        return "0 %".into();
+    }
+    if rate < 0.000001 {
+        return "under 0.0001 %".into();
+    }
     if rate >= 0.001 { format!("{:.1} %", rate * 100.0) } else { format!("{:.4} %", rate * 100.0) }
 }

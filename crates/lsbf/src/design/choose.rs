@@ -2,17 +2,20 @@
 
 use super::crowd;
 use super::data::{Case, Data, Others};
-use super::hits::{Draft, Hits, Setting, Spread, at_least, below, either, rates};
+use super::hits::{Draft, Hits, Setting, Spread, rates};
 use super::options::{Options, choose_transform, count, family_of, whole};
+use super::quotient;
 use super::request::{Goals, Request, over};
 use super::rows::Rows;
+use crate::binomial::{self, quick::at_least};
 use crate::error::{Error, Result};
 use crate::filter::format;
 use crate::filter::probing::curve;
+use crate::hash::{self, agreement::differing};
 use crate::interrupt;
 use crate::limits;
 use crate::memory;
-use crate::params::{Family, Kind, LINE, Metric, Params, Probing, shown};
+use crate::params::{Family, Kind, LINE, Metric, Params, Probing, check_any, shown};
 use crate::rates::cost::query_cost;
 use crate::rates::probing;
 use std::borrow::Cow;
@@ -35,7 +38,10 @@ pub struct Choice {
     pub unrelated: f64,
     /// The cost of a query, in units of cpu_operator_cost.
     pub cost: f64,
-    price: f64,
+    /// The number of members that it was chosen for.
+    pub capacity: u64,
+    /// What the search minimizes.
+    pub(super) price: f64,
 }
 
 /// The result of a search.
@@ -49,6 +55,8 @@ pub struct Choices {
     pub fnr: f64,
     /// Whether the requested rates were reached.
     pub reached: bool,
+    /// Whether they were not because larger filters would exceed the limit of size.
+    pub limited: bool,
 }
 
 /// The lowest rate that can be requested: lower rates cannot be predicted.
@@ -69,6 +77,9 @@ const TABLES: [u32; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24
 /// The maximum number of tables, except for MinHash, which cannot try several keys per table.
 const SEARCHED_TABLES: u32 = 32;
 
+/// The maximum number of partitions.
+const SEARCHED_PARTITIONS: u32 = 24;
+
 /// The factor by which the other members around a row may raise the rate at far, if no rate was requested.
 const SLACK: f64 = 1.4;
 
@@ -88,18 +99,19 @@ const NOISE: f64 = 0.05;
 /// The maximum rate of rows that pass only due to false positives of the cache lines.
 const MAX_NOISE: f64 = 1e-3;
 
+/// The same if no misses were requested, which can require that one of very many tables suffices.
+const MAX_NOISE_OF_PROMISE: f64 = 0.05;
+
 /// The parameters that the user has specified.
 struct Fixed {
     tables: Option<u32>,
     hashes: Option<u32>,
     probes: Option<u32>,
     votes: Option<u32>,
-    polytope: Option<u32>,
+    blocks: Option<u32>,
     width: Option<f64>,
     bits: Option<u64>,
     bloom_hashes: Option<u32>,
-    /// Whether projections are computed by fast transforms.
-    fast: Option<bool>,
 }
 
 impl Fixed {
@@ -109,11 +121,10 @@ impl Fixed {
             hashes: count("hashes", options.hashes, 1, limits::MAX_HASHES)?,
             probes: count("probes", options.probes, 1, limits::MAX_PROBES)?,
             votes: count("votes", options.votes, 1, limits::MAX_TABLES)?,
-            polytope: count("polytope", options.polytope, 0, limits::MAX_POLYTOPE)?,
+            blocks: count("blocks", options.blocks, 0, limits::MAX_TABLES)?,
             width: options.width,
             bits: whole("bits", options.bits, LINE, limits::MAX_BYTES * 8)?,
             bloom_hashes: count("bloom_hashes", options.bloom_hashes, 1, limits::MAX_LINE_HASHES)?,
-            fast: options.fast,
         })
     }
 }
@@ -128,9 +139,12 @@ pub fn choices(
 ) -> Result<Choices> {
     let fixed = Fixed::of(options)?;
     let goals = &request.goals;
-    let (default_fpr, default_fnr) = goals.prefer.rates();
+    let (default_fpr, default_fnr) = goals.prefer.rates(metric);
     let (target_fpr, target_fnr) = (goals.fpr.unwrap_or(default_fpr), goals.fnr.unwrap_or(default_fnr));
-    check_rates(goals)?;
+    check_rates(metric, goals)?;
+    if goals.fnr == Some(0.0) {
+        check_promise(request)?;
+    }
     memory::check_available(WORK)?;
     let mut setting = Setting::new(request, data);
     setting.strict = goals.fpr.is_some() || sample.is_none();
@@ -141,7 +155,7 @@ pub fn choices(
     loop {
         let best = drafts.iter().filter_map(|draft| best_of(draft, &fixed, &lines, &setting, fpr, fnr, false));
         let mut list: Vec<Choice> = best.collect();
-        if list.is_empty() && (fnr < 1.0 || fpr < 1.0) {
+        if list.is_empty() && !is_last(fpr, fnr) {
             (fpr, fnr) = relaxed(fpr, fnr);
             continue;
         }
@@ -161,15 +175,23 @@ pub fn choices(
         }
         let list = if kept.is_empty() { judged } else { kept };
         let slack = 1.05 * if setting.strict { 1.0 } else { SLACK };
-        let keeps = |best: &Choice| best.fpr <= target_fpr * slack && best.fnr <= target_fnr * 1.05;
+        let keeps = |best: &Choice| best.fpr.max(best.unrelated) <= target_fpr * slack && best.fnr <= target_fnr * 1.05;
         let reached = list.first().is_some_and(keeps);
-        return Ok(Choices { list, fpr, fnr, reached });
+        return Ok(Choices { list, fpr, fnr, reached, limited: false });
     }
 }
 
+/// Whether there are no rates left to try.
+fn is_last(fpr: f64, fnr: f64) -> bool {
+    fpr >= 1.0 && (fnr >= 1.0 || fnr == 0.0)
+}
+
 /// The rates to try next if these cannot be reached: first more false positives, then more false negatives, and finally
-/// any rates. There are about thirty steps at most.
+/// any rates. If no misses were requested, there are none. There are about thirty steps at most.
 fn relaxed(fpr: f64, fnr: f64) -> (f64, f64) {
+    if fnr == 0.0 {
+        return (if fpr < 0.5 { (fpr * 2.5).min(0.6) } else { 1.0 }, fnr);
+    }
     match (fpr < 0.5, fnr < 0.5) {
         (true, _) => ((fpr * 2.5).min(0.6), fnr),
         (false, true) => (fpr, (fnr * 2.5).min(0.6)),
@@ -186,7 +208,7 @@ fn collisions(best: &Choice, sample: &Rows, setting: &Setting) -> (f64, f64) {
     let as_expected = (1.0, 0.0);
     let Setting { request, data, .. } = *setting;
     let Some(unrelated) = data.cases.iter().find(|case| case.is_unrelated) else { return as_expected };
-    let found = crowd::count(&best.params, &data.centre, sample, |case| data.cases[case].is_unrelated);
+    let found = crowd::count(&best.params, sample, |case| data.cases[case].is_unrelated);
     let Some(found) = found else { return as_expected };
     // The same cases, with only the members of the sample.
     let all: f64 = unrelated.others.iter().map(|others| others.members).sum();
@@ -194,8 +216,8 @@ fn collisions(best: &Choice, sample: &Rows, setting: &Setting) -> (f64, f64) {
         let fewer = |others: &Others| Others { members: others.members * found.members / all, ..*others };
         Case { others: case.others.iter().map(fewer).collect(), ..case.clone() }
     };
-    let data = Data { cases: data.cases.iter().map(fewer).collect(), ..data.clone() };
-    let draft = Draft::new(best.params.clone(), best.params.probes(), curve::TABLES);
+    let data = Data { cases: data.cases.iter().map(fewer).collect() };
+    let draft = Draft::new(best.params.clone(), request, best.params.probes(), curve::TABLES);
     let others = draft.hits(&Setting::new(request, &data), best.params.probes()).others;
     let excess = (found.hits + CAUTION) / (others.mean(|q| q) * found.tables + CAUTION);
     // Both tables of a pair are hit with probability q^2 if they are independent, and with q if they are identical.
@@ -208,47 +230,95 @@ fn collisions(best: &Choice, sample: &Rows, setting: &Setting) -> (f64, f64) {
 
 /// The families and tuples to try.
 fn drafts(metric: Metric, options: &Options, fixed: &Fixed, setting: &Setting) -> Result<Vec<Draft>> {
-    let Setting { request, data, .. } = *setting;
+    let request = setting.request;
     let family = family_of(metric, options.symbols)?;
-    let base = shape(metric, family, options, request, 0.0);
-    let directed = metric == Metric::Cosine
-        || metric == Metric::L2 && (data.directions || options.length.is_some())
-        || metric == Metric::Hamming && !options.symbols && data.directions;
-    let mut shapes: Vec<Params> = Vec::new();
-    let chosen = directed && fixed.width.is_none() && fixed.fast != Some(false);
-    if fixed.polytope.is_some_and(|dims| dims > 0) || fixed.polytope.is_none() && chosen {
-        let centre = if data.centre.is_empty() { 0 } else { format::centre_hash(&data.centre) };
-        let width = options.length.unwrap_or_else(|| data.typical_length());
-        let dims = fixed.polytope.map_or_else(|| vec![8, 16, 32, 64, 128], |dims| vec![dims]);
-        shapes.extend(dims.into_iter().map(|polytope| Params {
-            family: Family::CrossPolytope,
-            width,
-            probing: Some(Probing { probes: 1, polytope, centre }),
-            ..base.clone()
-        }));
-    } else if options.centre.is_some() || options.length.is_some() {
-        let name = if options.centre.is_some() { "centre" } else { "length" };
-        return Err(Error::parameter(format!("{name} requires cross-polytope hashes"))
-            .with_hint("Use cosine, specify polytope or length for l2, or specify polytope for hamming."));
+    for (name, is_given) in [("centre", options.centre.is_some()), ("length", options.length.is_some())] {
+        if is_given {
+            return Err(Error::parameter(format!("{name} does not apply to match => 'any'"))
+                .with_hint(format!("It applies to l2 and cosine. Omit {name}.")));
+        }
     }
-    // For bit strings, either family may separate better.
-    if shapes.is_empty()
-        || metric == Metric::Hamming && fixed.polytope.is_none() && options.centre.is_none() && options.length.is_none()
-    {
+    if fixed.width.is_some() && !family.has_width() {
+        return Err(Error::parameter(format!("width does not apply to {}", metric.name())));
+    }
+    let mut drafts = Vec::new();
+    if fixed.blocks.is_none_or(|blocks| blocks == 0) && request.goals.fnr != Some(0.0) {
         let widths = match fixed.width {
             _ if !family.has_width() => vec![0.0],
             Some(width) => vec![width],
             None => [2.0, 3.0, 4.0, 6.0, 9.0].map(|wide| wide * request.near).to_vec(),
         };
-        shapes.extend(widths.into_iter().map(|width| Params { width, ..base.clone() }));
+        for width in widths {
+            let shape = shape(metric, family, options, request, width);
+            shape.validate()?;
+            drafts.extend(tuples(&shape, fixed, setting));
+        }
     }
-    if fixed.width.is_some() && !family.has_width() {
-        return Err(Error::parameter(format!("width does not apply to {}", metric.name())));
+    drafts.extend(partitions(metric, options, fixed, setting)?);
+    Ok(drafts)
+}
+
+/// Blocks that a key combines, unless the user specifies it.
+const SEARCHED_CHOSEN: u32 = 4;
+
+/// Drafts with keys of blocks.
+fn partitions(metric: Metric, options: &Options, fixed: &Fixed, setting: &Setting) -> Result<Vec<Draft>> {
+    let request = setting.request;
+    let is_wanted = match fixed.blocks {
+        Some(blocks) => blocks > 0,
+        // Hashes and probes are those of sampled positions.
+        None => metric == Metric::Hamming && request.dims > 0 && fixed.hashes.is_none() && fixed.probes.is_none(),
+    };
+    if !is_wanted {
+        return Ok(Vec::new());
     }
-    for shape in &shapes {
-        shape.validate()?;
+    if metric != Metric::Hamming {
+        return Err(Error::parameter(format!("blocks does not apply to {}", metric.name())));
     }
-    Ok(shapes.iter().flat_map(|shape| tuples(shape, fixed, setting)).collect())
+    if request.dims == 0 {
+        return Err(Error::parameter("dims must be specified with blocks")
+            .with_hint("It is the number of bits or symbols of a string."));
+    }
+    let family = if options.symbols { Family::SymbolBlocks } else { Family::Blocks };
+    let shaped = |blocks: u32, hashes: u32| {
+        let probing = Some(Probing { probes: fixed.probes.unwrap_or(1), blocks });
+        let params = Params { probing, hashes, ..shape(metric, family, options, request, 0.0) };
+        let tables = fixed.tables.or(params.tables_per_partition()).unwrap_or(1);
+        Params { tables, bits: u64::from(tables) * LINE, ..params }
+    };
+    if let Some(blocks) = fixed.blocks {
+        let params = shaped(blocks, fixed.hashes.unwrap_or(1));
+        params.validate()?;
+        hash::check_expansion(&params, request.dims)?;
+        return Ok(vec![Draft::new(params, request, 1, curve::FIRST_LOOK)]);
+    }
+    // Whatever passes, nothing must be missed.
+    let is_promise = request.goals.fnr == Some(0.0);
+    let (mut list, mut last) = (Vec::new(), None);
+    for hashes in 1..=SEARCHED_CHOSEN.min(request.dims) {
+        let mut blocks = hashes;
+        while blocks <= request.dims.min(limits::MAX_TABLES) {
+            let params = shaped(blocks, hashes);
+            if params.validate().is_err() || hash::check_expansion(&params, request.dims).is_err() {
+                break;
+            }
+            let draft = Draft::new(params, request, 1, curve::FIRST_LOOK);
+            let hits = draft.hits(setting, 1);
+            // With too short keys, practically all rows pass.
+            match is_promise {
+                true if hits.near.fails(draft.params.tables, 0.0, 1) == 0.0 => list.push(draft),
+                true => {}
+                false if hits.others.mean(|q| q) < 0.7 => list.push(draft),
+                false if list.is_empty() => last = Some(draft),
+                false => {}
+            }
+            blocks += if is_promise { 1 } else { (blocks / 8).max(1) };
+        }
+    }
+    if list.is_empty() {
+        list.extend(last);
+    }
+    Ok(list)
 }
 
 /// The smallest filter of a family, as a template.
@@ -273,7 +343,8 @@ fn shape(metric: Metric, family: Family, options: &Options, request: &Request, w
         slots: 0,
         aligned: false,
         votes: 1,
-        probing: Some(Probing { probes: 1, polytope: 0, centre: 0 }),
+        probing: Some(Probing { probes: 1, blocks: 0 }),
+        quotient: None,
     }
 }
 
@@ -283,7 +354,8 @@ const SEARCHED_PROBES: u32 = 512;
 /// Drafts with increasing numbers of hashes, until too few near rows are found.
 fn tuples(shape: &Params, fixed: &Fixed, setting: &Setting) -> Vec<Draft> {
     let max_probes = if shape.family == Family::MinHash { 1 } else { fixed.probes.unwrap_or(SEARCHED_PROBES) };
-    let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, max_probes, curve::FIRST_LOOK);
+    let request = setting.request;
+    let draft = |hashes: u32| Draft::new(Params { hashes, ..shape.clone() }, request, max_probes, curve::FIRST_LOOK);
     if let Some(hashes) = fixed.hashes {
         return vec![draft(hashes)];
     }
@@ -321,7 +393,8 @@ fn best_of(
     fine: bool,
 ) -> Option<Choice> {
     let mut best: Option<Choice> = None;
-    let is_minhash = draft.params.family == Family::MinHash;
+    let params = &draft.params;
+    let has_one_key = params.family == Family::MinHash || params.family.has_blocks();
     let counts = (0..).map(curve::count).take_while(|&count| count <= SEARCHED_PROBES);
     // In a fine search, also try counts in between.
     let between = |count: u32| {
@@ -330,25 +403,33 @@ fn best_of(
     };
     let probes: Vec<u32> = match fixed.probes {
         Some(probes) => vec![probes],
-        None if is_minhash => vec![1],
+        None if has_one_key => vec![1],
         None => counts.flat_map(between).filter(|&count| count <= SEARCHED_PROBES).collect(),
     };
-    let max = if is_minhash { limits::MAX_TABLES } else { SEARCHED_TABLES };
-    let all = || TABLES.into_iter().filter(|&tables| tables <= max).collect();
+    let max = if has_one_key { limits::MAX_TABLES } else { SEARCHED_TABLES };
+    let all = || match params.family.has_blocks() {
+        true => {
+            let choices = params.tables_per_partition().unwrap_or(max);
+            (1..=(max / choices).min(SEARCHED_PARTITIONS)).map(|partitions| partitions * choices).collect()
+        }
+        false => TABLES.into_iter().filter(|&tables| tables <= max).collect(),
+    };
     let tables: Vec<u32> = fixed.tables.map_or_else(all, |tables| vec![tables]);
     for probes in probes {
         interrupt::check();
         let hits = draft.hits(setting, probes);
         for &tables in &tables {
             let Some(votes) = max_votes(&hits, tables, fixed, fnr) else { continue };
-            let passed = |spread: &Spread, noise: f64| spread.mean(|q| at_least(tables, either(q, noise), votes));
+            let passed = |spread: &Spread, noise: f64| spread.passes(tables, noise, votes);
             let keeps = |noise: f64| {
                 let by_noise = at_least(tables, noise, votes);
                 // If the rates cannot be reached, false positives of the lines should at least not add to them.
-                fpr >= 1.0 && (by_noise <= MAX_NOISE || fixed.bits.is_some() || fnr >= 1.0)
+                let most = if fnr == 0.0 { MAX_NOISE_OF_PROMISE } else { MAX_NOISE };
+                fpr >= 1.0 && (by_noise <= most || fixed.bits.is_some() || fnr >= 1.0)
                     || by_noise <= (fpr * NOISE).min(MAX_NOISE)
                         && passed(&hits.far, noise) <= fpr
                         && passed(&hits.crowd, noise) <= fpr * if setting.strict { 1.0 } else { SLACK }
+                        && passed(&hits.others, noise) <= fpr * if setting.strict { 1.0 } else { SLACK }
             };
             // Start with the smallest size that reaches the rates; larger ones are taken while they lower the price.
             let lines = lines.of(tables);
@@ -381,7 +462,7 @@ fn best_of(
 
 /// The largest threshold with which the false negative rate is reached; `None` if there is none.
 fn max_votes(hits: &Hits, tables: u32, fixed: &Fixed, fnr: f64) -> Option<u32> {
-    let keeps = |votes: u32| hits.near.mean(|q| below(tables, q, votes)) <= fnr;
+    let keeps = |votes: u32| hits.near.fails(tables, 0.0, votes) <= fnr;
     if let Some(votes) = fixed.votes {
         return (votes <= tables && (fixed.tables.is_some() || keeps(votes))).then_some(votes);
     }
@@ -444,20 +525,16 @@ fn finished(params: Params, hits: &Hits, line: &Line, fixed: &Fixed, request: &R
         Some(bits) => (bits / tables).div_ceil(LINE),
         None => (params.capacity as f64 * line.bits_per_key / LINE as f64).ceil() as u64,
     };
-    let mut params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
-    // Cross-polytopes always use fast transforms.
-    if !params.family.is_polytope() {
-        choose_transform(&mut params, fixed.fast, request.dims).ok()?;
-    }
+    let params = Params { bits: lines.max(1).checked_mul(tables * LINE)?, ..params };
     params.validate().ok()?;
-    crate::hash::check_expansion(&params, request.dims).ok()?;
+    hash::check_expansion(&params, request.dims).ok()?;
     let (fpr, fnr, unrelated) =
         rates(hits, params.tables, params.votes, probing::noise(line.rate, f64::from(params.probes())));
     let stored = format::encode_params(&params).len();
     let bytes = format::image_words(&params, stored, request.dims, true) as f64 * 8.0 / params.capacity as f64;
     let cost = query_cost(&params, request.dims, 1.0);
     let price = request.goals.prefer.price(bytes, cost);
-    Some(Choice { params, bytes, fpr, fnr, unrelated, cost, price })
+    Some(Choice { capacity: params.capacity, params, bytes, fpr, fnr, unrelated, cost, price })
 }
 
 /// Searches again around each candidate, with accurate estimates. Returns the filters that reach the rates and, if
@@ -470,8 +547,10 @@ fn refined(
     (fpr, fnr): (f64, f64),
 ) -> (Vec<Choice>, Vec<Choice>) {
     let max_probes = fixed.probes.unwrap_or(SEARCHED_PROBES);
-    let drafts: Vec<Draft> =
-        list.iter().map(|choice| Draft::new(choice.params.clone(), max_probes, curve::TABLES)).collect();
+    let drafts: Vec<Draft> = list
+        .iter()
+        .map(|choice| Draft::new(choice.params.clone(), setting.request, max_probes, curve::TABLES))
+        .collect();
     let best_first = |mut choices: Vec<Choice>| {
         choices.sort_by(|a, b| a.price.total_cmp(&b.price));
         choices.truncate(SHOWN);
@@ -494,14 +573,12 @@ fn judged(choice: &Choice, draft: &Draft, fixed: &Fixed, setting: &Setting) -> O
     finished(params.clone(), &draft.hits(setting, params.probes()), &line, fixed, setting.request)
 }
 
-/// The default for far: 2.5 x near in l2 distance; for Hamming and Jaccard the geometric mean of near and the `typical`
-/// distance of rows.
+/// The default for far: 2.5 x near for l1; for Hamming and Jaccard the geometric mean of near and the `typical` distance
+/// of rows.
 pub fn default_far(metric: Metric, near: f64, typical: f64) -> f64 {
-    const TIMES: f64 = 2.5;
     let far = match metric {
-        Metric::L2 | Metric::L1 => near * TIMES,
-        // The cosine distance is half the squared l2 distance of normalized vectors.
-        Metric::Cosine => near * TIMES * TIMES,
+        Metric::L2 | Metric::Cosine => return quotient::default_far(metric, near),
+        Metric::L1 => near * 2.5,
         Metric::Hamming | Metric::Jaccard => libm::sqrt(near * typical).max(1.5 * near),
     };
     if far < 0.95 * metric.largest() { far } else { (near + metric.largest()) / 2.0 }
@@ -515,20 +592,32 @@ pub fn request(metric: Metric, options: &Options, dims: u32) -> Result<Request> 
     Ok(Request { near, far, capacity, dims, ..Request::default() })
 }
 
+/// Random bit strings: their distances have a binomial distribution, whose nearest part matters.
+fn random_strings(dims: u32, members: f64) -> Vec<Others> {
+    const POINTS: f64 = 200.0;
+    const REACH: f64 = 10.0;
+    let (mean, sd) = (f64::from(dims) / 2.0, libm::sqrt(f64::from(dims)) / 2.0);
+    let (low, high) = ((mean - REACH * sd).max(0.0) as u32, (mean + REACH * sd).min(f64::from(dims)) as u32);
+    let step = (f64::from(high - low) / POINTS).ceil().max(1.0);
+    let at = |differing: u32| Others {
+        distance: f64::from(differing) / f64::from(dims),
+        members: members * step * binomial::pmf(dims, 0.5, differing),
+    };
+    (low..=high).step_by(step as usize).map(at).collect()
+}
+
 fn unrelated_distance(metric: Metric, options: &Options) -> f64 {
     if options.symbols { 1.0 } else { metric.unrelated() }
 }
 
 /// A model for unknown data: all members are unrelated to the query.
 pub fn assumed(metric: Metric, options: &Options, request: &Request) -> Data {
-    let others = Others {
-        distance: unrelated_distance(metric, options),
-        // Unrelated directions are orthogonal.
-        chord: std::f64::consts::SQRT_2,
-        members: request.capacity as f64,
+    let members = request.capacity as f64;
+    let others = match metric == Metric::Hamming && !options.symbols && request.dims > 0 {
+        true => random_strings(request.dims, members),
+        false => vec![Others { distance: unrelated_distance(metric, options), members }],
     };
-    let case = Case { is_unrelated: true, length: options.length.unwrap_or(1.0), others: vec![others] };
-    Data { cases: vec![case], directions: false, centre: options.centre.clone().unwrap_or_default() }
+    Data { cases: vec![Case { is_unrelated: true, length: 0.0, others }] }
 }
 
 /// Checks the options before a search; returns dims, or 0 if not known.
@@ -543,23 +632,17 @@ pub fn check(metric: Metric, options: &Options) -> Result<u32> {
                 .with_hint("Specify probes, which replace the overflow of match => 'all'."));
         }
     }
+    if options.max_theta.is_some() {
+        return Err(Error::parameter(format!("max_theta does not apply to {}", metric.name())).with_hint(
+            "It applies to l2 and cosine. For other metrics, specify a larger near, and query with a smaller theta.",
+        ));
+    }
     let dims = match options.dims {
         Some(_) if metric == Metric::Jaccard => {
             return Err(Error::parameter("dims does not apply to jaccard: sets have no dimensions"));
         }
         dims => count("dims", dims, 1, limits::MAX_DIMS)?.unwrap_or(0),
     };
-    if let Some(centre) = &options.centre {
-        if dims == 0 {
-            return Err(Error::parameter("dims must be specified with centre"));
-        }
-        if centre.len() != dims as usize {
-            return Err(Error::parameter(format!("centre must have {dims} dimensions, not {}", centre.len())));
-        }
-        if centre.iter().any(|x| !x.is_finite()) {
-            return Err(Error::parameter("centre must not contain NaN or infinity"));
-        }
-    }
     let request = request(metric, options, dims)?;
     // The same ranges as for all filters.
     let family = family_of(metric, options.symbols)?;
@@ -567,27 +650,50 @@ pub fn check(metric: Metric, options: &Options) -> Result<u32> {
     let mut shape = shape(metric, family, options, &request, width);
     shape.validate()?;
     choose_transform(&mut shape, options.fast, dims)?;
-    if options.fast == Some(false) && options.polytope.is_some_and(|dims| dims > 0) {
-        return Err(Error::parameter("polytope requires fast transforms: transform must not be dense"));
-    }
     Ok(dims)
 }
 
 /// Checks the requested rates.
-pub fn check_rates(goals: &Goals) -> Result<()> {
+pub fn check_rates(metric: Metric, goals: &Goals) -> Result<()> {
     for (name, rate) in [("fpr", goals.fpr), ("fnr", goals.fnr)] {
+        let is_promise = name == "fnr" && rate == Some(0.0);
+        if is_promise && metric == Metric::Hamming {
+            continue;
+        }
         if let Some(rate) = rate.filter(|rate| !(*rate >= MIN_RATE && *rate < 1.0)) {
-            return Err(Error::parameter(format!(
-                "{name} must be at least {MIN_RATE} and less than 1, not {}",
-                shown(rate)
-            )));
+            let error =
+                Error::parameter(format!("{name} must be at least {MIN_RATE} and less than 1, not {}", shown(rate)));
+            return Err(match is_promise {
+                true => error.with_hint("Only filters for hamming can do without misses."),
+                false => error,
+            });
         }
     }
     Ok(())
 }
 
+/// Checks that a filter can find every row within near.
+fn check_promise(request: &Request) -> Result<()> {
+    if request.dims == 0 {
+        return Err(Error::parameter("dims must be specified with fnr 0")
+            .with_hint("It is the number of bits or symbols of a string."));
+    }
+    // With more blocks than differing positions, at least one is the same.
+    let (differ, most) = (differing(request.dims, request.near), limits::MAX_TABLES.min(request.dims) - 1);
+    if differ <= most {
+        return Ok(());
+    }
+    Err(Error::parameter(format!(
+        "fnr can be 0 for at most {most} positions that differ, but near {} of {} positions is {differ}",
+        shown(request.near),
+        request.dims
+    ))
+    .with_hint("Lower near, or request a small fnr."))
+}
+
 /// The parameters of a filter with `match => 'any'`, and its dims (0 if not known).
 pub fn parameters(metric: Metric, options: &Options) -> Result<(Params, u32)> {
+    check_any(metric)?;
     let dims = check(metric, options)?;
     let request = request(metric, options, dims)?;
     let choice = choices(metric, options, &request, &assumed(metric, options, &request), None)?.list.into_iter().next();
@@ -601,6 +707,6 @@ pub fn parameters(metric: Metric, options: &Options) -> Result<(Params, u32)> {
         .with_hint("Specify fewer parameters, lower capacity, or let lsbf_design choose all parameters."));
     };
     choice.params.validate()?;
-    crate::hash::check_expansion(&choice.params, dims)?;
+    hash::check_expansion(&choice.params, dims)?;
     Ok((choice.params, dims))
 }

@@ -5,9 +5,9 @@ use super::rows::Rows;
 use super::sample::queries;
 use crate::filter::{Engine, Owned};
 use crate::interrupt;
-use crate::params::{LINE, Params, Probing};
+use crate::params::{LINE, Params};
 
-/// The number of tables.
+/// The number of tables. With keys of blocks, those of whole partitions.
 const TABLES: u32 = 8;
 /// Bits per key.
 const BITS_PER_KEY: u64 = 64;
@@ -33,17 +33,15 @@ pub struct Counts {
 
 /// Builds a filter from all rows but the sample queries, and queries it with those that `counts` selects. `None` if
 /// there are too few rows, or if the filter cannot be built.
-pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize) -> bool) -> Option<Counts> {
+pub fn count(params: &Params, rows: &Rows, counts: impl Fn(usize) -> bool) -> Option<Counts> {
     let (count, queries) = (rows.len(), queries(rows.len()));
     if count < MIN_ROWS {
         return None;
     }
     let params = dense_enough(params, count);
-    let centred = params.probing.is_some_and(|Probing { centre, .. }| centre != 0);
-    let centre = if centred { centre } else { &[] };
     let dims = rows.dims() as u32;
-    let mut engine = Engine::centred(params.clone(), dims, centre.to_vec()).ok()?;
-    let mut filter = Owned::centred(&params, dims, centre);
+    let mut engine = Engine::new(params.clone(), dims).ok()?;
+    let mut filter = Owned::new(&params, dims);
     let mut next = queries.iter().peekable();
     let mut members = 0.0;
     for at in 0..count {
@@ -51,7 +49,6 @@ pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize
             interrupt::check();
         }
         if next.next_if(|&&query| query == at).is_none() {
-            // Rows without a direction are skipped.
             members += f64::from(rows.with_row(at, |row| filter.add(&mut engine, row)).is_ok());
         }
     }
@@ -60,9 +57,9 @@ pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize
     for (_, &query) in queries.iter().enumerate().filter(|&(case, _)| counts(case)) {
         interrupt::check();
         if let Ok(votes) = rows.with_row(query, |row| filter.votes(&mut engine, row, 1.0)) {
-            found.tables += f64::from(TABLES);
+            found.tables += f64::from(params.tables);
             found.hits += f64::from(votes);
-            found.pairs += pairs(TABLES);
+            found.pairs += pairs(params.tables);
             found.pair_hits += pairs(votes);
         }
     }
@@ -72,11 +69,15 @@ pub fn count(params: &Params, centre: &[f32], rows: &Rows, counts: impl Fn(usize
 /// The same hash functions with enough bits that false positives of the Bloom filters are negligible.
 fn dense_enough(params: &Params, members: usize) -> Params {
     let lines = (members as u64 * BITS_PER_KEY).div_ceil(LINE);
+    let tables = match params.family.has_blocks() {
+        true => TABLES.next_multiple_of(params.tables_per_partition().unwrap_or(TABLES)),
+        false => TABLES,
+    };
     Params {
         capacity: members as u64,
-        tables: TABLES,
+        tables,
         votes: 1,
-        bits: lines * LINE * u64::from(TABLES),
+        bits: lines * LINE * u64::from(tables),
         bloom_hashes: HASHES,
         ..params.clone()
     }

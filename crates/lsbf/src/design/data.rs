@@ -5,10 +5,6 @@
 pub struct Data {
     /// The sample queries, at least one.
     pub cases: Vec<Case>,
-    /// Whether directions may be hashed, because vectors have about the same length.
-    pub directions: bool,
-    /// The centre that is subtracted before directions are hashed; empty for none.
-    pub centre: Vec<f32>,
 }
 
 /// A sample query: its length, and the members around it.
@@ -28,17 +24,6 @@ pub struct Case {
 pub struct Others {
     /// The mean distance.
     pub distance: f64,
-    /// The mean chord between the directions of query and member, if directions are hashed.
-    pub chord: f64,
     /// The number of members.
     pub members: f64,
-}
-
-impl Data {
-    /// The median length of the queries.
-    pub fn typical_length(&self) -> f64 {
-        let mut lengths: Vec<f64> = self.cases.iter().map(|case| case.length).filter(|length| *length > 0.0).collect();
-        lengths.sort_by(f64::total_cmp);
-        lengths.get(lengths.len() / 2).copied().unwrap_or(1.0)
-    }
 }

@@ -2,9 +2,13 @@
 
 use super::data::{Case, Data, Others};
 use super::request::Request;
-use crate::filter::probing::curve::{self, Curve, Shape};
+use crate::binomial::quick::{at_least, below};
+use crate::filter::probing::curve::{self, Curve};
+use crate::hash::agreement::{self, Agreement};
 use crate::interrupt;
-use crate::params::{Family, Metric, Params};
+use crate::limits;
+use crate::params::{Family, Params};
+use crate::rates::probing::below_with;
 use std::rc::Rc;
 
 /// A distance a little less than far, as a multiple of far.
@@ -12,9 +16,14 @@ const INSIDE: f64 = 0.8;
 /// A distance well beyond far, as a multiple of far.
 const BEYOND: f64 = 1.4;
 
-/// A histogram of a probability that differs from case to case: values, and the fraction of cases with each value.
+/// The probability that a table matches, which differs from case to case: a histogram of values, with the fraction of cases
+/// of each. With keys of blocks, a member may be given separately.
 #[derive(Debug, Clone)]
-pub struct Spread(Vec<(f64, f64)>);
+pub struct Spread {
+    bins: Vec<(f64, f64)>,
+    /// In how many tables the member agrees; the histogram has the probabilities that other tables match.
+    member: Option<Rc<Agreement>>,
+}
 
 impl Spread {
     /// The width of a bin, in log odds.
@@ -33,12 +42,38 @@ impl Spread {
             (*sum, *cases, count) = (*sum + chance * number, *cases + number, count + number);
         }
         let filled = steps.into_iter().filter(|step| step.1 > 0.0);
-        Spread(filled.map(|(sum, cases)| (sum / cases, cases / count)).collect())
+        Spread { bins: filled.map(|(sum, cases)| (sum / cases, cases / count)).collect(), member: None }
+    }
+
+    /// The same with a member.
+    fn with(self, member: &Rc<Agreement>) -> Spread {
+        Spread { member: Some(Rc::clone(member)), ..self }
+    }
+
+    /// A member alone.
+    fn only(member: &Rc<Agreement>) -> Spread {
+        Spread { bins: vec![(0.0, 1.0)], member: Some(Rc::clone(member)) }
+    }
+
+    /// The probability that at least `votes` tables match, if each of them also matches with probability `noise`.
+    pub fn passes(&self, tables: u32, noise: f64, votes: u32) -> f64 {
+        match &self.member {
+            None => self.mean(|q| at_least(tables, either(q, noise), votes)),
+            Some(_) => 1.0 - self.fails(tables, noise, votes),
+        }
+    }
+
+    /// The probability that fewer than `votes` tables match. With a member, it is zero only if that is impossible.
+    pub fn fails(&self, tables: u32, noise: f64, votes: u32) -> f64 {
+        match &self.member {
+            None => self.mean(|q| below(tables, either(q, noise), votes)),
+            Some(member) => self.mean(|q| below_with(member.of(tables), either(q, noise), votes)),
+        }
     }
 
     /// The mean of a function of the probability.
     pub fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
-        self.0.iter().map(|&(chance, share)| share * of(chance)).sum()
+        self.bins.iter().map(|&(chance, share)| share * of(chance)).sum()
     }
 }
 
@@ -70,21 +105,12 @@ pub struct Setting<'a> {
     pub excess: f64,
     /// The correlation of the tables of a query: 0 if they are independent, 1 if they are identical.
     pub correlation: f64,
-    by_distance: Grid,
-    by_chord: Grid,
+    grid: Grid,
 }
 
 impl<'a> Setting<'a> {
     pub fn new(request: &'a Request, data: &'a Data) -> Setting<'a> {
-        Setting {
-            request,
-            data,
-            strict: true,
-            excess: 1.0,
-            correlation: 0.0,
-            by_distance: Grid::new(&data.cases, |other| other.distance),
-            by_chord: Grid::new(&data.cases, |other| other.chord),
-        }
+        Setting { request, data, strict: true, excess: 1.0, correlation: 0.0, grid: Grid::new(&data.cases) }
     }
 }
 
@@ -96,18 +122,18 @@ pub struct Grid {
 
 impl Grid {
     /// Distances per doubling.
-    const STEPS: f64 = 8.0;
+    const STEPS: f64 = 32.0;
     /// The number of doublings.
     const DOUBLINGS: f64 = 24.0;
 
-    pub fn new(cases: &[Case], of: impl Fn(&Others) -> f64) -> Grid {
+    pub fn new(cases: &[Case]) -> Grid {
         // Members at an infinite distance never collide.
-        let finite = |other: &&Others| of(other).is_finite();
+        let finite = |other: &&Others| other.distance.is_finite();
         let all = cases.iter().flat_map(|case| &case.others);
-        let largest = all.filter(finite).map(&of).fold(f64::MIN_POSITIVE, f64::max);
+        let largest = all.filter(finite).map(|other| other.distance).fold(f64::MIN_POSITIVE, f64::max);
         let last = (Grid::STEPS * Grid::DOUBLINGS) as usize;
         let place =
-            |other: &Others| (libm::log2(of(other) / largest) * Grid::STEPS + last as f64).clamp(0.0, last as f64);
+            |other: &Others| (libm::log2(other.distance / largest) * Grid::STEPS + last as f64).clamp(0.0, last as f64);
         // Members between two distances of the grid are distributed to both.
         let shares = |other: &Others| {
             let place = place(other);
@@ -126,21 +152,55 @@ impl Grid {
 pub struct Draft {
     pub params: Params,
     curve: Option<Rc<Curve>>,
+    /// Keys of blocks: in how many tables a member agrees.
+    members: Option<Members>,
+}
+
+/// The Jaccard distance of a member, after the query was changed at random so that it is at distance `by` from where it was.
+fn farther(distance: f64, by: f64) -> f64 {
+    // Sets of n elements with similarity s have 2 n s / (1 + s) in common, of which the change leaves a share.
+    let common = |distance: f64| 2.0 * (1.0 - distance) / (2.0 - distance);
+    let common = common(distance.min(1.0)) * common(by);
+    1.0 - common / (2.0 - common)
+}
+
+/// In how many tables members at some distances agree.
+struct Members {
+    near: Rc<Agreement>,
+    far: Rc<Agreement>,
+    inside: Rc<Agreement>,
+    beyond: Rc<Agreement>,
+}
+
+/// The distances a little less than far, and well beyond far.
+fn around(request: &Request, params: &Params) -> [f64; 2] {
+    [INSIDE, BEYOND].map(|ratio| (request.far * ratio).min(params.metric.largest()))
+}
+
+impl Members {
+    fn new(params: &Params, request: &Request) -> Members {
+        let partitions = limits::MAX_TABLES / params.tables_per_partition().unwrap_or(limits::MAX_TABLES);
+        let at = |distance: f64| Rc::new(Agreement::new(params, request.dims, distance, partitions));
+        let [inside, beyond] = around(request, params);
+        Members { near: at(request.near), far: at(request.far), inside: at(inside), beyond: at(beyond) }
+    }
 }
 
 impl Draft {
-    pub fn new(params: Params, max_probes: u32, tables: u32) -> Draft {
+    pub fn new(params: Params, request: &Request, max_probes: u32, tables: u32) -> Draft {
         interrupt::check();
-        let law = params.family.law();
-        let is_closed = matches!(law, Family::Bits | Family::Symbols | Family::MinHash);
-        let curve = (!is_closed).then(|| Curve::of(Shape::of(&params), max_probes, tables));
-        Draft { params, curve }
+        let curve = (params.family == Family::Cauchy).then(|| Curve::of(params.hashes, max_probes, tables));
+        let members = params.family.has_blocks().then(|| Members::new(&params, request));
+        Draft { params, curve, members }
     }
 
-    pub fn hit(&self, seen: f64, probes: u32) -> f64 {
+    /// The probability that a table matches due to a member at a distance.
+    fn hit(&self, request: &Request, distance: f64, probes: u32) -> f64 {
+        let seen = curve::seen(&self.params, distance);
         match &self.curve {
             _ if !seen.is_finite() => 0.0,
             Some(curve) => curve.hit(seen, probes),
+            None if self.members.is_some() => agreement::chance(&self.params, request.dims, distance),
             None => curve::closed(&self.params, seen.min(1.0), probes),
         }
     }
@@ -148,30 +208,25 @@ impl Draft {
     /// The probabilities that a table matches.
     pub fn hits(&self, setting: &Setting, probes: u32) -> Hits {
         let (params, request, data) = (&self.params, setting.request, setting.data);
-        let is_polytope = params.family.is_polytope();
-        let grid = if is_polytope { &setting.by_chord } else { &setting.by_distance };
-        // The log probabilities that a member at each distance does not match.
-        let missed = |&distance: &f64| {
-            let seen = if is_polytope { distance } else { curve::seen(params, distance) };
-            libm::log1p(-self.hit(seen, probes).min(1.0 - 1e-12))
+        let hit = |distance: f64| self.hit(request, distance, probes);
+        // The probability that any other member of each case matches, given that of a member at each distance.
+        let others_with = |hit: &dyn Fn(f64) -> f64| -> Vec<f64> {
+            // The log probabilities that a member at each distance does not match.
+            let missed = |&at: &f64| libm::log1p(-hit(at).min(1.0 - 1e-12));
+            let missed: Vec<f64> = setting.grid.distances.iter().map(missed).collect();
+            let any =
+                |case: &Vec<(usize, f64)>| -libm::expm1(case.iter().map(|&(at, members)| members * missed[at]).sum());
+            setting.grid.cases.iter().map(any).map(|hit| (setting.excess * hit).min(1.0 - 1e-12)).collect()
         };
-        let missed: Vec<f64> = grid.distances.iter().map(missed).collect();
-        let others: Vec<f64> = grid
-            .cases
-            .iter()
-            .map(|case| -libm::expm1(case.iter().map(|&(at, members)| members * missed[at]).sum()))
-            .map(|hit| (setting.excess * hit).min(1.0 - 1e-12))
-            .collect();
-        let at = |case: &Case, distance: f64| {
-            let length = if case.length > 0.0 { case.length } else { params.width };
-            self.hit(curve::seen_at(params, distance, length), probes)
-        };
-        let squared = params.metric == Metric::Cosine || params.metric == Metric::Hamming && is_polytope;
-        let times =
-            |ratio: f64| (request.far * if squared { ratio * ratio } else { ratio }).min(params.metric.largest());
-        let (inside, beyond) = (times(INSIDE), times(BEYOND));
-        // A vector at the centre has no direction.
-        let near = |case: &Case| if is_polytope && case.length <= 0.0 { 0.0 } else { at(case, request.near) };
+        let others = others_with(&hit);
+        // What is changed at random leads away from the members around a member, too.
+        let farther = others_with(&|distance| match params.family {
+            Family::Blocks | Family::SymbolBlocks => {
+                agreement::chance_after(params, request.dims, distance, request.far)
+            }
+            Family::MinHash => hit(farther(distance, request.far)),
+            _ => hit(distance),
+        });
         // Rates of unrelated rows are estimated from unrelated cases, if there are any.
         let any = data.cases.iter().any(|case| case.is_unrelated);
         let unrelated = || data.cases.iter().zip(&others).filter(move |(case, _)| case.is_unrelated || !any);
@@ -181,17 +236,28 @@ impl Draft {
             let share = if more > 0.0 { mean / more } else { 1.0 };
             [(more, share), (0.0, 1.0 - share)]
         };
-        let crowd = |(case, &others): (&Case, &f64)| {
-            let far = at(case, request.far);
-            split(others).map(|(others, share)| (either(far, others), share))
-        };
+        let others = Spread::of(unrelated().flat_map(|(_, &others)| split(others)));
+        if let Some(members) = &self.members {
+            return Hits {
+                near: Spread::only(&members.near),
+                far: Spread::only(&members.far),
+                crowd: Spread::of(farther.into_iter().flat_map(split)).with(&members.far),
+                inside: Spread::only(&members.inside),
+                beyond: Spread::only(&members.beyond),
+                others,
+            };
+        }
+        let all = |distance: f64| Spread::of(std::iter::once((hit(distance), 1.0)));
+        let far = hit(request.far);
+        let crowd = |others: f64| split(others).map(|(others, share)| (either(far, others), share));
+        let [inside, beyond] = around(request, params);
         Hits {
-            near: Spread::of(data.cases.iter().map(|case| (near(case), 1.0))),
-            far: Spread::of(unrelated().map(|(case, _)| (at(case, request.far), 1.0))),
-            crowd: Spread::of(unrelated().flat_map(crowd)),
-            others: Spread::of(unrelated().flat_map(|(_, &others)| split(others))),
-            inside: Spread::of(unrelated().map(|(case, _)| (at(case, inside), 1.0))),
-            beyond: Spread::of(unrelated().map(|(case, _)| (at(case, beyond), 1.0))),
+            near: all(request.near),
+            far: all(request.far),
+            crowd: Spread::of(farther.into_iter().flat_map(crowd)),
+            inside: all(inside),
+            beyond: all(beyond),
+            others,
         }
     }
 }
@@ -204,51 +270,6 @@ pub fn either(a: f64, b: f64) -> f64 {
 /// The rates (fpr, fnr, unrelated) of a filter. `noise` is the probability that a table matches due to a false positive
 /// of its cache lines.
 pub fn rates(hits: &Hits, tables: u32, votes: u32, noise: f64) -> (f64, f64, f64) {
-    let passes = |q: f64| at_least(tables, either(q, noise), votes);
-    let fnr = hits.near.mean(|q| below(tables, either(q, noise), votes));
-    (hits.crowd.mean(passes), fnr, hits.others.mean(passes))
-}
-
-/// P(Bin(n, q) >= k) for small n, without logarithms, because it is called often.
-pub fn at_least(n: u32, q: f64, k: u32) -> f64 {
-    match k {
-        0 => 1.0,
-        _ if q > 0.5 => 1.0 - upper(n, 1.0 - q, n - k + 1),
-        _ => upper(n, q, k),
-    }
-}
-
-/// P(Bin(n, q) >= k) for q <= 1/2.
-fn upper(n: u32, q: f64, k: u32) -> f64 {
-    // The first term: C(n, k) q^k (1 - q)^(n - k).
-    let mut term = (0..k).fold(1.0, |term, i| term * q * f64::from(n - i) / f64::from(i + 1));
-    (k..n).for_each(|_| term *= 1.0 - q);
-    let (odds, mut sum) = (q / (1.0 - q), 0.0);
-    for i in k..=n {
-        sum += term;
-        term *= odds * f64::from(n - i) / f64::from(i + 1);
-    }
-    sum.min(1.0)
-}
-
-/// P(Bin(n, q) < k), which is P(Bin(n, 1 - q) > n - k).
-pub fn below(n: u32, q: f64, k: u32) -> f64 {
-    if k == 0 { 0.0 } else { at_least(n, 1.0 - q, n - k + 1) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::binomial;
-
-    #[test]
-    fn tails_agree_with_the_binomial_distribution() {
-        for (n, q) in [(1, 0.3), (5, 0.02), (12, 0.8), (64, 0.01), (64, 0.999), (64, 1.0 - 1e-12), (9, 1.0), (9, 0.0)] {
-            for k in 0..=n {
-                let (upper, lower) = (binomial::at_least(n, q, k), binomial::below(n, q, k));
-                assert!((at_least(n, q, k) - upper).abs() <= 1e-9 * upper + 1e-15, "{n} {q} {k}");
-                assert!((below(n, q, k) - lower).abs() <= 1e-9 * lower + 1e-12, "{n} {q} {k}");
-            }
-        }
-    }
+    let passes = |spread: &Spread| spread.passes(tables, noise, votes);
+    (passes(&hits.crowd), hits.near.fails(tables, noise, votes), passes(&hits.others))
 }

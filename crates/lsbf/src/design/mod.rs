@@ -12,6 +12,7 @@ pub mod data;
 mod hits;
 pub(crate) mod options;
 mod papers;
+pub mod quotient;
 pub mod request;
 pub mod reservoir;
 pub mod rows;
@@ -28,5 +29,6 @@ pub fn parameters(kind: Kind, metric: Metric, options: &Options) -> Result<(Para
         Kind::Lsbf => papers::parameters(kind, metric, options, papers::derive_lsbf),
         Kind::Ilbf => papers::parameters(kind, metric, options, papers::derive_ilbf),
         Kind::Probing => choose::parameters(metric, options),
+        Kind::Lsqf => quotient::parameters(metric, options),
     }
 }

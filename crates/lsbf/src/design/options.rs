@@ -14,7 +14,7 @@ pub struct Options {
     pub fast: Option<bool>,
     /// The dimensions; by default those of the first vector.
     pub dims: Option<i64>,
-    /// The number of members that the filter is designed for; required.
+    /// The number of members that the filter is designed for; required, except for quotient filters, which have none.
     pub capacity: Option<i64>,
     /// The distance within which a query should find a member; required.
     pub near: Option<f64>,
@@ -46,12 +46,18 @@ pub struct Options {
     pub votes: Option<i64>,
     /// Match any: the number of keys per table that a query tries.
     pub probes: Option<i64>,
-    /// Match any: the dimensions of a cross-polytope, 0 for other hash families.
-    pub polytope: Option<i64>,
-    /// Match any: the typical length of vectors.
+    /// Match any: the number of blocks into which positions are divided, 0 for sampled positions.
+    pub blocks: Option<i64>,
+    /// LSQF: the typical length of vectors.
     pub length: Option<f64>,
-    /// Match any: the centre that is subtracted from vectors.
+    /// LSQF: the centre that is subtracted from vectors.
     pub centre: Option<Vec<f32>>,
+    /// LSQF: the number of bits of a member's cell.
+    pub cells: Option<i64>,
+    /// LSQF: the largest theta that queries should be able to use.
+    pub max_theta: Option<f64>,
+    /// LSQF: the fraction of near vectors that queries may miss.
+    pub fnr: Option<f64>,
     /// The seed of the hash functions.
     pub seed: i64,
 }

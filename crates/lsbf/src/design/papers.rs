@@ -71,6 +71,7 @@ fn start(kind: Kind, metric: Metric, options: &Options) -> Result<Params> {
         aligned: false,
         votes: 0,
         probing: None,
+        quotient: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The requirements for a filter.
 
 use crate::error::{Error, Result};
+use crate::params::Metric;
 
 /// The requirements for a filter.
 #[derive(Debug, Clone, Default)]
@@ -57,7 +58,15 @@ impl Prefer {
     }
 
     /// The default error rates: false positives at far, and false negatives at near.
-    pub fn rates(self) -> (f64, f64) {
+    pub fn rates(self, metric: Metric) -> (f64, f64) {
+        // Blocks of positions take little time and space.
+        if metric == Metric::Hamming {
+            let fpr = match self {
+                Prefer::Sharp => 0.0006,
+                other => other.rates(Metric::Jaccard).0,
+            };
+            return (fpr, 0.005);
+        }
         match self {
             Prefer::Small => (0.135, 0.0175),
             Prefer::Balanced => (0.05, 0.01),

@@ -14,8 +14,6 @@ pub struct Study {
     pub centre: Vec<f32>,
     /// Some of the rows, as sample queries.
     pub cases: Vec<Case>,
-    /// Whether all rows have about the same length after the centre is subtracted.
-    pub one_length: bool,
     /// The fraction of rows that have another row within near.
     pub within_near: f64,
     /// The fraction of rows that have another row within far.
@@ -29,11 +27,9 @@ pub struct Study {
 /// The maximum number of sample queries.
 const QUERIES: usize = 512;
 
-/// The number of bins of the histogram of distances, four per doubling.
-const BINS: usize = 48;
-
-/// The coefficient of variation up to which lengths count as the same.
-const SAME_LENGTH: f64 = 0.2;
+/// The number of bins of the histogram of distances, sixteen per doubling: in a table of blocks, a member that is a little nearer
+/// matches much more often.
+const BINS: usize = 192;
 
 /// The median distance of some pairs of rows (not for real vectors).
 pub fn median_distance(metric: Metric, rows: &Rows) -> f64 {
@@ -78,11 +74,10 @@ struct Counter {
     distances: Vec<f64>,
 }
 
-/// A bin of a histogram: the number of rows, and the sums of their distances and chords.
+/// A bin of a histogram: the number of rows, and the sum of their distances.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     distance: f64,
-    chord: f64,
     members: f64,
 }
 
@@ -92,14 +87,9 @@ struct Around {
     nearest: f64,
 }
 
-/// Four times the binary logarithm of a ratio of at least 1, rounded down, without computing a logarithm.
-fn quarters(ratio: f64) -> usize {
-    const FRACTION: u64 = (1 << 52) - 1;
-    let bits = ratio.to_bits();
-    let doublings = (bits >> 52) as usize - 1023;
-    let rest = f64::from_bits(bits & FRACTION | 1.0f64.to_bits());
-    let edges = [1.189207115002721, std::f64::consts::SQRT_2, 1.681792830507429];
-    doublings * 4 + edges.into_iter().filter(|&edge| rest >= edge).count()
+/// The bin of a ratio of at least 1: the doublings, and the first four bits of the fraction.
+fn bin(ratio: f64) -> usize {
+    ((ratio.to_bits() >> 48) - (1023 << 4)) as usize
 }
 
 impl Around {
@@ -107,7 +97,7 @@ impl Around {
         Around { bins: [Bin::default(); BINS], nearest: f64::INFINITY }
     }
 
-    fn count(&mut self, counter: &mut Counter, distance: f64, chord: f64) {
+    fn count(&mut self, counter: &mut Counter, distance: f64) {
         self.nearest = self.nearest.min(distance);
         if counter.distances.len() < 1 << 16 {
             counter.distances.push(distance);
@@ -117,9 +107,8 @@ impl Around {
             counter.pairs_within_far += 1;
             return;
         }
-        let bin = &mut self.bins[quarters(distance / counter.far).min(BINS - 1)];
+        let bin = &mut self.bins[bin(distance / counter.far).min(BINS - 1)];
         bin.distance += distance;
-        bin.chord += chord;
         bin.members += 1.0;
     }
 
@@ -127,11 +116,7 @@ impl Around {
         counter.within_near += usize::from(self.nearest <= counter.near);
         counter.within_far += usize::from(self.nearest <= counter.far);
         let filled = self.bins.iter().filter(|bin| bin.members > 0.0);
-        let mean = |bin: &Bin| Others {
-            distance: bin.distance / bin.members,
-            chord: bin.chord / bin.members,
-            members: bin.members * counter.weight,
-        };
+        let mean = |bin: &Bin| Others { distance: bin.distance / bin.members, members: bin.members * counter.weight };
         let is_unrelated = self.nearest > counter.far;
         counter.cases.push(Case { is_unrelated, length, others: filled.map(mean).collect() });
     }
@@ -153,13 +138,12 @@ impl Counter {
         }
     }
 
-    fn finish(mut self, centre: Vec<f32>, one_length: bool) -> Study {
+    fn finish(mut self, centre: Vec<f32>) -> Study {
         let queries = self.cases.len().max(1) as f64;
         self.distances.sort_by(f64::total_cmp);
         let median = self.distances.get(self.distances.len() / 2).copied().unwrap_or(self.largest);
         Study {
             centre,
-            one_length,
             within_near: self.within_near as f64 / queries,
             within_far: self.within_far as f64 / queries,
             pairs_within_far: self.pairs_within_far as f64 / self.pairs.max(1) as f64,
@@ -170,21 +154,11 @@ impl Counter {
 }
 
 impl Study {
-    /// Whether 98 % of the rows are farther than twice `near` from the centre.
-    pub fn is_spread(&self, near: f64) -> bool {
-        const MIN_RATIO: f64 = 2.0;
+    /// The median distance from the centre; `None` if it is zero.
+    pub fn typical_length(&self) -> Option<f64> {
         let mut lengths: Vec<f64> = self.cases.iter().map(|case| case.length).collect();
         lengths.sort_by(f64::total_cmp);
-        lengths.get(lengths.len() / 50).is_some_and(|&length| length >= MIN_RATIO * near)
-    }
-
-    /// Drops the centre: all rows then have length 1 (cosine).
-    pub fn without_centre(&mut self) {
-        self.centre.clear();
-        for case in &mut self.cases {
-            case.length = 1.0;
-            case.others.iter_mut().for_each(|others| others.chord = libm::sqrt(2.0 * others.distance));
-        }
+        lengths.get(lengths.len() / 2).copied().filter(|&length| length > 0.0)
     }
 }
 
@@ -227,7 +201,7 @@ impl Vectors {
         let mut counter = Counter::new(self.metric, rows.len(), population, near, far);
         let mut around: Vec<Around> = queries.iter().map(|_| Around::new()).collect();
         // Multiply every row by all queries at once, so that the rows are read only once.
-        let Some(mut matrix) = Matrix::new(queries.len(), self.dims) else { return counter.finish(Vec::new(), false) };
+        let Some(mut matrix) = Matrix::new(queries.len(), self.dims) else { return counter.finish(Vec::new()) };
         for (row, &query) in queries.iter().enumerate() {
             rows[query].iter().enumerate().for_each(|(column, &x)| matrix.set(row, column, x));
         }
@@ -251,9 +225,7 @@ impl Vectors {
                     Metric::L1 => rows[queries[i]].iter().zip(*row).map(|(x, y)| f64::from((x - y).abs())).sum(),
                     _ => apart,
                 };
-                let cos = product / libm::sqrt(square * its_square).max(1e-300);
-                let chord = libm::sqrt((2.0 - 2.0 * cos.clamp(-1.0, 1.0)).max(0.0));
-                around[i].count(&mut counter, distance, chord);
+                around[i].count(&mut counter, distance);
             }
         }
         // Lengths of bit strings are fractions of the largest possible one.
@@ -262,11 +234,7 @@ impl Vectors {
         for (around, &length) in around.into_iter().zip(&lengths) {
             around.close(&mut counter, length);
         }
-        let count = lengths.len().max(1) as f64;
-        let mean = lengths.iter().sum::<f64>() / count;
-        let variance = lengths.iter().map(|length| (length - mean) * (length - mean)).sum::<f64>() / count;
-        let one_length = mean > 0.0 && libm::sqrt(variance) <= SAME_LENGTH * mean;
-        counter.finish(self.centre, one_length)
+        counter.finish(self.centre)
     }
 }
 
@@ -287,11 +255,11 @@ impl Pairs<'_> {
                     interrupt::check();
                 }
                 let distance = self.distance(query, other);
-                around.count(&mut counter, distance, distance);
+                around.count(&mut counter, distance);
             }
             around.close(&mut counter, 0.0);
         }
-        counter.finish(Vec::new(), false)
+        counter.finish(Vec::new())
     }
 
     fn distance(&self, a: usize, b: usize) -> f64 {
@@ -360,7 +328,6 @@ mod tests {
         }
         let study = study(Metric::L2, &rows, 5000.0, 0.1, 0.5);
         assert!((study.centre[0] - 3.0).abs() < 0.02 && study.centre[1].abs() < 0.05);
-        assert!(study.one_length);
         assert!((study.median - std::f64::consts::SQRT_2).abs() < 0.1, "{}", study.median);
         assert!((study.within_near - 0.2).abs() < 0.06, "{}", study.within_near);
         assert!((study.within_far - 0.2).abs() < 0.06);
@@ -368,18 +335,19 @@ mod tests {
             assert!((case.length - 1.0).abs() < 0.2);
             let members: f64 = case.others.iter().map(|others| others.members).sum();
             assert!((4900.0..5000.0).contains(&members), "{members}");
-            assert!(case.others.iter().all(|others| (others.distance - others.chord).abs() < 0.2));
         }
     }
 
     #[test]
-    fn quarters_are_logarithms_rounded_down() {
+    fn bins_divide_every_doubling_into_sixteen() {
         let mut s = Stream::new(2, 0);
-        assert_eq!([1.0, 1.1, 2.0, 4.0].map(quarters), [0, 0, 4, 8]);
-        assert!(quarters(f64::INFINITY) > BINS);
+        assert_eq!([1.0, 1.1, 2.0, 3.0, 4.0].map(bin), [0, 1, 16, 24, 32]);
+        assert!(bin(f64::INFINITY) > BINS);
         for _ in 0..1000 {
             let ratio = libm::exp(9.0 * s.uniform());
-            assert_eq!(quarters(ratio), (4.0 * libm::log2(ratio)) as usize, "{ratio}");
+            let doublings = libm::floor(libm::log2(ratio));
+            let fraction = ratio / libm::exp2(doublings) - 1.0;
+            assert_eq!(bin(ratio), (16.0 * (doublings + fraction)) as usize, "{ratio}");
         }
     }
 

@@ -11,6 +11,18 @@ pub trait Body {
     /// Prefetches a word.
     fn prefetch(&self, at: usize);
 
+    /// A word and the next one.
+    #[inline(always)]
+    fn pair(&self, at: usize) -> [u64; 2] {
+        [self.word(at), self.word(at + 1)]
+    }
+
+    /// The 64 bits from a position on, which may be in two words.
+    #[inline(always)]
+    fn bits(&self, at: u64) -> u64 {
+        bits_of(self.pair((at / 64) as usize), at)
+    }
+
     /// Whether all of these bits of the cache line of eight words at `start` are set.
     #[inline(always)]
     fn all_set(&self, start: usize, places: impl Iterator<Item = u64>) -> bool {
@@ -19,10 +31,24 @@ pub trait Body {
     }
 }
 
+/// The 64 bits from a position on, in these words.
+#[inline(always)]
+pub fn bits_of([low, high]: [u64; 2], at: u64) -> u64 {
+    let shift = at % 64;
+    // Shift in two steps, because a shift by 64 overflows.
+    low >> shift | high << 1 << (63 - shift)
+}
+
 impl Body for [u64] {
     #[inline(always)]
     fn word(&self, at: usize) -> u64 {
         u64::from_le(self[at])
+    }
+
+    #[inline(always)]
+    fn pair(&self, at: usize) -> [u64; 2] {
+        // One bounds check for both words.
+        self[at..at + 2].as_array::<2>().expect("two words").map(u64::from_le)
     }
 
     #[inline(always)]

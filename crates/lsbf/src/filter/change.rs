@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, Grown};
 use super::format::{self, Bits, View};
-use super::{bits, count, ilbf, list, sketch};
+use super::{bits, count, ilbf, list, lsqf, sketch};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::params::Params;
@@ -19,6 +19,11 @@ pub trait Memory {
 
     /// A copy of an image.
     fn copy(&self, image: &[u64]) -> Self::Image;
+
+    /// Frees an image.
+    fn free(&self, image: Self::Image) {
+        drop(image);
+    }
 }
 
 /// A filter to change.
@@ -51,6 +56,9 @@ pub enum Outcome<I> {
 /// Adds a member.
 pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memory: &M) -> Result<Outcome<M::Image>> {
     let filter = View::new(target.words())?;
+    if filter.header.is_quotient {
+        return engine.with_member(&filter, vector, |words| memory.zeroed(words)).map(Outcome::New);
+    }
     if !filter.header.has_body || filter.header.is_sparse {
         return add_to_list(engine, target, vector, memory);
     }
@@ -66,6 +74,16 @@ pub fn add<M: Memory>(engine: &mut Engine, target: Target, vector: &Vector, memo
             Ok(Outcome::New(copy))
         }
     }
+}
+
+/// Removes a member. Only quotient filters store members separately.
+pub fn remove<M: Memory>(engine: &mut Engine, filter: &View, vector: &Vector, memory: &M) -> Result<Option<M::Image>> {
+    if !filter.header.is_quotient {
+        let kind = engine.params.kind.name();
+        return Err(Error::parameter(format!("members cannot be removed from a filter of kind {kind}"))
+            .with_hint("Members share bits in a Bloom filter. Use lsqf_new, or build the filter again."));
+    }
+    engine.without_member(filter, vector, |words| memory.zeroed(words))
 }
 
 /// Adds a member to a filter that has none or whose bits are a list.
@@ -110,6 +128,9 @@ pub fn union<M: Memory>(target: Target, other: &View, memory: &M) -> Result<Outc
     }
     if !a.has_body {
         return Ok(Outcome::Second);
+    }
+    if a.is_quotient {
+        return lsqf::change::union(&params, &ours, other, |words| memory.zeroed(words));
     }
     if a.is_sparse && b.is_sparse {
         let union = list::union(&params, (&ours, other), &ours.centre()?, |words| memory.zeroed(words))?;
@@ -167,6 +188,9 @@ pub fn includes(filter: &View, other: &View) -> Result<bool> {
     if !other.header.has_body || !filter.header.has_body {
         return Ok(!other.header.has_body);
     }
+    if other.header.is_quotient {
+        return Ok(lsqf::change::common(filter, other)? == other.header.ones);
+    }
     Ok(match (other.body(), filter.body()) {
         (Bits::Words(theirs), Bits::Words(ours)) => theirs.iter().zip(ours).all(|(theirs, ours)| theirs & !ours == 0),
         (Bits::List(theirs), Bits::Words(ours)) => theirs.positions().all(|at| bits::is_set(ours, at)),
@@ -184,8 +208,11 @@ pub fn includes(filter: &View, other: &View) -> Result<bool> {
 pub fn check_alike(a: &View, b: &View) -> Result<()> {
     if a.stored() != b.stored() || a.header.dims != b.header.dims {
         let (x, y) = (format::decode_params(a.stored())?, format::decode_params(b.stored())?);
-        if let Some((name, x, y)) = x.difference(&y) {
-            return Err(differ(name, &format!(": {x} and {y}")));
+        // Of a centre, the parameters have a hash.
+        match x.difference(&y) {
+            Some(("centre", ..)) => return Err(differ("centre", "")),
+            Some((name, x, y)) => return Err(differ(name, &format!(": {x} and {y}"))),
+            None => {}
         }
         let (x, y) = (a.header.dims, b.header.dims);
         if x != y && x != 0 && y != 0 {

@@ -2,7 +2,7 @@
 //! B(u) is the number of partitions in which the bit of a query u is set; u is accepted if B(u) >= t.
 
 use super::bits::{Body, BodyMut, is_set, set_all};
-use super::kind::{Counters, Kind};
+use super::kind::{BitKind, Counters, Kind};
 use crate::error::Result;
 use crate::hash::collision;
 use crate::hash::{Functions, Hasher, Lsh};
@@ -22,7 +22,7 @@ pub struct Dsbf {
 impl Dsbf {
     /// Expands the hash functions of a filter.
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
-        let hasher = Hasher::new(params, Functions::new(params, dims, &[])?);
+        let hasher = Hasher::new(params, Functions::new(params, dims)?);
         Ok(Dsbf { params: params.clone(), hasher, positions: Vec::new(), threshold: (0.0, 0) })
     }
 
@@ -57,20 +57,22 @@ impl Kind for Dsbf {
     }
 
     /// B(u).
-    fn votes<B: Body + ?Sized>(&mut self, body: &B, _: f64) -> Result<u32> {
+    fn votes<B: Body + ?Sized>(&mut self, _: Counters, body: &B, _: f64) -> Result<u32> {
         find_positions(&self.params, &self.hasher, body, &mut self.positions);
         Ok(count_set(&self.positions, body))
     }
 
+    fn bytes(&self) -> usize {
+        self.hasher.bytes() + self.positions.capacity() * size_of::<u64>()
+    }
+}
+
+impl BitKind for Dsbf {
     #[inline]
     fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)> {
         find_positions(&self.params, &self.hasher, body, &mut self.positions);
         let id = self.hasher.id(vector);
         Ok((id, Counters { ones: set_all(body, &self.positions), squares: 0 }))
-    }
-
-    fn bytes(&self) -> usize {
-        self.hasher.bytes() + self.positions.capacity() * size_of::<u64>()
     }
 }
 

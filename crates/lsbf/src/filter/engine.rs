@@ -1,19 +1,24 @@
 //! The expanded hash functions of a filter, which query and change it.
 
 use super::bits::BodyMut;
+use super::change::Memory;
 use super::dsbf::Dsbf;
 use super::format::{self, Header, View};
 use super::ilbf::{self, Ilbf};
-use super::kind::{Counters, Kind as _};
+use super::kind::{BitKind as _, Counters, Kind as _};
 use super::list::{Content, Front, Growing};
 use super::lsbf::Lsbf;
+use super::lsqf::fingerprint::Fingerprint;
+use super::lsqf::levels::Levels;
+use super::lsqf::{self, Lsqf};
 use super::probing::Probing;
 use super::queried::{Queried, Source, body};
 use super::sketch::{self, ListChange};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::hash;
 use crate::params::{self, Input, Kind, Params};
 use crate::vector::Vector;
+use std::cell::Cell;
 use std::ops::DerefMut;
 
 /// Which vectors [`Engine::screen`] adds.
@@ -41,6 +46,7 @@ enum Functions {
     Lsbf(Lsbf),
     Ilbf(Ilbf),
     Probing(Probing),
+    Lsqf(Box<Lsqf>),
 }
 
 /// Dispatches a call to the kind.
@@ -51,6 +57,20 @@ macro_rules! kind {
             Functions::Lsbf($kind) => $call,
             Functions::Ilbf($kind) => $call,
             Functions::Probing($kind) => $call,
+            Functions::Lsqf($kind) => $call,
+        }
+    };
+}
+
+/// Dispatches a call to a kind whose members set bits.
+macro_rules! bit_kind {
+    ($functions:expr, $kind:ident => $call:expr) => {
+        match $functions {
+            Functions::Dsbf($kind) => $call,
+            Functions::Lsbf($kind) => $call,
+            Functions::Ilbf($kind) => $call,
+            Functions::Probing($kind) => $call,
+            Functions::Lsqf(_) => Err(Error::data("members of a quotient filter are not bits")),
         }
     };
 }
@@ -65,8 +85,9 @@ pub struct Engine {
     pub stored: Vec<u8>,
     /// Subtracted from vectors; empty if there is none.
     pub centre: Vec<f32>,
-    /// The centre as stored.
+    /// The centre as stored, and the address of one that was last found to be equal.
     stored_centre: Vec<u8>,
+    compared: Cell<usize>,
     functions: Functions,
     /// The positions that a member adds to a list.
     new: Vec<u64>,
@@ -87,10 +108,12 @@ impl Engine {
             Kind::Dsbf => Functions::Dsbf(Dsbf::new(&params, dims)?),
             Kind::Lsbf => Functions::Lsbf(Lsbf::new(&params, dims)?),
             Kind::Ilbf => Functions::Ilbf(Ilbf::new(&params, dims)?),
-            Kind::Probing => Functions::Probing(Probing::new(&params, dims, &centre)?),
+            Kind::Probing => Functions::Probing(Probing::new(&params, dims)?),
+            Kind::Lsqf => Functions::Lsqf(Box::new(Lsqf::new(&params, dims, &centre)?)),
         };
         Ok(Engine {
             stored: format::encode_params(&params),
+            compared: Cell::new(0),
             stored_centre: centre.iter().flat_map(|x| x.to_le_bytes()).collect(),
             params,
             dims,
@@ -116,15 +139,28 @@ impl Engine {
         size_of::<Engine>() + SCRATCH + hash::expected_bytes(params, dims)
     }
 
-    /// Whether this is the engine of a filter with these stored parameters, dims and centre.
+    /// Whether this is the engine of a filter with these stored parameters, dims and centre. The parameters have a hash of the
+    /// centre, so that a centre at the address of the last one is not compared again.
     #[inline]
     pub fn is_of(&self, stored: &[u8], dims: u32, centre: &[u8]) -> bool {
-        // Most filters have no centre. Comparing two empty slices by memcmp takes longer than all the rest: their dangling
-        // pointers are slow to load from with AVX-512.
-        self.dims == dims
-            && self.stored == stored
-            && self.stored_centre.len() == centre.len()
-            && (centre.is_empty() || self.stored_centre == centre)
+        if self.dims != dims || self.stored != stored || self.stored_centre.len() != centre.len() {
+            return false;
+        }
+        // Comparing two empty slices by memcmp takes longer than all the rest: their dangling pointers are slow to load from
+        // with AVX-512.
+        let is_same =
+            centre.is_empty() || self.compared.get() == centre.as_ptr().addr() || self.stored_centre == centre;
+        self.compared.set(centre.as_ptr().addr());
+        is_same
+    }
+
+    /// The number of words of a filter with this header.
+    #[inline]
+    pub fn image_words(&self, header: &Header) -> usize {
+        match &self.functions {
+            Functions::Lsqf(lsqf) if header.has_body => header.body_start() + lsqf.body_words(header.ones),
+            _ => header.image_words(&self.params),
+        }
     }
 
     /// Checks and hashes a vector.
@@ -136,9 +172,23 @@ impl Engine {
         Ok(input)
     }
 
+    /// The largest theta of a query; infinity if there is none.
+    pub fn max_theta(&self) -> f64 {
+        match &self.functions {
+            Functions::Lsqf(lsqf) => lsqf.layout.max_theta(self.params.metric),
+            Functions::Probing(probing) => probing.max_theta(),
+            _ => f64::INFINITY,
+        }
+    }
+
+    #[inline]
     fn check_theta(&self, theta: f64) -> Result<()> {
         params::check_theta(theta)?;
-        ilbf::check_theta(&self.params, theta)
+        match &self.functions {
+            Functions::Lsqf(lsqf) => lsqf.check_theta(theta),
+            Functions::Probing(probing) => probing.check_theta(theta),
+            _ => ilbf::check_theta(&self.params, theta),
+        }
     }
 
     /// Whether a filter probably has a member within theta x near of the vector.
@@ -150,30 +200,123 @@ impl Engine {
         body!(filter, body => kind!(&mut self.functions, kind => kind.contains(counters, body, theta)))
     }
 
-    /// The number of matching tables or projections, which is compared with the filter's threshold.
+    /// The number of matching tables or projections, which is compared with the filter's threshold; for quotient filters,
+    /// the number of members that match.
     pub fn votes(&mut self, filter: &Queried, vector: &Vector, theta: f64) -> Result<u32> {
         self.check_theta(theta)?;
         self.start(vector)?;
-        if filter.counters.is_none() {
-            return Ok(0);
-        }
-        body!(filter, body => kind!(&mut self.functions, kind => kind.votes(body, theta)))
+        let Some(counters) = filter.counters else { return Ok(0) };
+        body!(filter, body => kind!(&mut self.functions, kind => kind.votes(counters, body, theta)))
     }
 
-    /// An estimate of the distance to the nearest member (ILBF); `None` if no member is near.
+    /// An estimate of the distance to the nearest member (ILBF, LSQF); `None` if no member is near.
     pub fn distance(&mut self, filter: &Queried, vector: &Vector) -> Result<Option<f64>> {
-        if self.params.kind != Kind::Ilbf || self.params.aligned {
+        if !matches!(self.params.kind, Kind::Ilbf | Kind::Lsqf) || self.params.aligned {
             let given = if self.params.aligned { "a filter with aligned blooms" } else { self.params.kind.name() };
             return Err(Error::parameter(format!(
-                "approx_distance requires an ilbf filter with centred windows, not {given}"
+                "approx_distance requires an lsqf filter or an ilbf filter with centred windows, not {given}"
             ))
-            .with_hint("Create the filter with ilbf_new, without blooms_aligned."));
+            .with_hint("Create the filter with lsqf_new, or with ilbf_new without blooms_aligned."));
         }
         self.start(vector)?;
+        let near = self.params.near;
         Ok(match (&mut self.functions, filter.counters) {
             (Functions::Ilbf(ilbf), Some(counters)) => body!(filter, body => ilbf.distance(counters, body)),
+            (Functions::Lsqf(lsqf), Some(counters)) => body!(filter, body => lsqf.distance(counters.ones, body, near)),
             _ => None,
         })
+    }
+
+    /// The functions of a quotient filter.
+    fn lsqf(&mut self) -> Result<&mut Lsqf> {
+        match &mut self.functions {
+            Functions::Lsqf(lsqf) => Ok(lsqf),
+            _ => Err(Error::data("not a quotient filter")),
+        }
+    }
+
+    /// The fingerprint of a vector (LSQF).
+    pub fn fingerprint(&mut self, vector: &Vector) -> Result<Fingerprint> {
+        self.start(vector)?;
+        self.lsqf()?.fingerprint()
+    }
+
+    /// The cells that a query visits; `None` for all cells (LSQF).
+    pub fn visited(&mut self, vector: &Vector, theta: f64) -> Result<Option<&[u32]>> {
+        self.start(vector)?;
+        Ok(self.lsqf()?.visited(theta))
+    }
+
+    /// Whether the query whose cells were last asked for visits a cell (LSQF).
+    pub fn visits(&self, cell: u32) -> bool {
+        matches!(&self.functions, Functions::Lsqf(lsqf) if lsqf.visits(cell))
+    }
+
+    /// The cell of a vector (LSQF).
+    pub fn cell(&mut self, vector: &Vector) -> Result<u32> {
+        let member = self.fingerprint(vector)?;
+        Ok(member.prefix(self.lsqf()?.layout.cell_bits))
+    }
+
+    /// A filter with one more member (LSQF).
+    pub(super) fn with_member<M>(
+        &mut self,
+        filter: &View,
+        vector: &Vector,
+        allocate: impl FnOnce(usize) -> M,
+    ) -> Result<M>
+    where
+        M: DerefMut<Target = [u64]>,
+    {
+        let member = self.fingerprint(vector)?;
+        let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
+        lsqf::change::add(&self.params, front, filter, member, allocate)
+    }
+
+    /// A filter with one member fewer; `None` if there is no such member (LSQF).
+    pub(super) fn without_member<M>(
+        &mut self,
+        filter: &View,
+        vector: &Vector,
+        allocate: impl FnOnce(usize) -> M,
+    ) -> Result<Option<M>>
+    where
+        M: DerefMut<Target = [u64]>,
+    {
+        let member = match self.fingerprint(vector) {
+            // A vector that is too long cannot be a member.
+            Err(error) if error.code == Code::Parameter => return Ok(None),
+            member => member?,
+        };
+        let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
+        lsqf::change::remove(&self.params, front, filter, member, allocate)
+    }
+
+    /// Writes a filter of `count` members with these records, which are sorted, into memory from `allocate` (LSQF).
+    pub fn write_records<M>(&self, records: &[u8], allocate: impl FnOnce(usize) -> M) -> Result<M>
+    where
+        M: DerefMut<Target = [u64]>,
+    {
+        let front = Front { stored: &self.stored, dims: self.dims, centre: &self.centre };
+        lsqf::change::write_records(&self.params, front, records, allocate)
+    }
+
+    /// Queries members and then adds the vector, always or only if no member is near (LSQF).
+    pub fn screen_levels<M: Memory>(
+        &mut self,
+        levels: &mut Levels<M>,
+        vector: &Vector,
+        theta: f64,
+        adds: Adds,
+    ) -> Result<bool> {
+        self.check_theta(theta)?;
+        self.start(vector)?;
+        let lsqf = self.lsqf()?;
+        let found = lsqf.is_in(levels, theta);
+        if !found || adds == Adds::All {
+            levels.add(&lsqf.layout, &lsqf.fingerprint()?)?;
+        }
+        Ok(found)
     }
 
     /// Queries a filter and then adds the vector, always or only if no member is near. The vector is hashed only once.
@@ -194,7 +337,7 @@ impl Engine {
         let functions = &mut self.functions;
         let found = counters.ones > 0 && kind!(&mut *functions, kind => kind.contains(*counters, body, theta))?;
         if !found || adds == Adds::All {
-            *counters += kind!(functions, kind => kind.add(body, &input.vector()))?.1;
+            *counters += bit_kind!(functions, kind => kind.add(body, &input.vector()))?.1;
         }
         Ok(found)
     }
@@ -203,7 +346,7 @@ impl Engine {
     pub fn add_in_place(&mut self, header: &Header, image: &mut [u64], vector: &Vector) -> Result<()> {
         let input = self.start(vector)?;
         let (front, body) = image.split_at_mut(header.body_start());
-        let (id, added) = kind!(&mut self.functions, kind => kind.add(body, &input.vector()))?;
+        let (id, added) = bit_kind!(&mut self.functions, kind => kind.add(body, &input.vector()))?;
         sketch::add(&mut front[header.words()..], id);
         format::set_counters(image, header.ones + added.ones, header.squares + added.squares);
         Ok(())
@@ -223,7 +366,7 @@ impl Engine {
         let input = self.start(vector)?;
         let mut body = Growing { list: filter.list(), new: std::mem::take(&mut self.new) };
         body.new.clear();
-        let added = kind!(&mut self.functions, kind => kind.add(&mut body, &input.vector()));
+        let added = bit_kind!(&mut self.functions, kind => kind.add(&mut body, &input.vector()));
         self.new = body.new;
         let (id, added) = added?;
         if self.new.is_empty() && filter.header.is_sparse {

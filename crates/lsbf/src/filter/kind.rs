@@ -7,7 +7,7 @@ use crate::vector::Vector;
 /// The counters of a filter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// The number of bits set.
+    /// The number of bits set; for quotient filters, the number of members.
     pub ones: u64,
     /// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set.
     pub squares: u64,
@@ -29,11 +29,14 @@ pub(super) trait Kind {
     fn contains<B: Body + ?Sized>(&mut self, counters: Counters, body: &B, theta: f64) -> Result<bool>;
 
     /// The number of votes, which is compared with the threshold.
-    fn votes<B: Body + ?Sized>(&mut self, body: &B, theta: f64) -> Result<u32>;
-
-    /// Adds the vector. Returns a hash of its content, and by how much the counters grew.
-    fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)>;
+    fn votes<B: Body + ?Sized>(&mut self, counters: Counters, body: &B, theta: f64) -> Result<u32>;
 
     /// Bytes of memory held.
     fn bytes(&self) -> usize;
+}
+
+/// A kind of filter whose members set bits.
+pub(super) trait BitKind: Kind {
+    /// Adds the vector. Returns a hash of its content, and by how much the counters grew.
+    fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)>;
 }

@@ -140,6 +140,7 @@ impl Content<'_> {
         let header = Header {
             has_body: true,
             is_sparse,
+            is_quotient: false,
             has_centre: !front.centre.is_empty(),
             params_len: front.stored.len(),
             dims: front.dims,

@@ -4,7 +4,7 @@
 
 use super::bits::{Body, BodyMut, bloom_positions, is_set, set_all};
 use super::dsbf::{count_set, find_positions};
-use super::kind::{Counters, Kind};
+use super::kind::{BitKind, Counters, Kind};
 use crate::error::Result;
 use crate::hash::probe::Walk;
 use crate::hash::{Functions, Hasher, Lsh};
@@ -24,7 +24,7 @@ pub struct Lsbf {
 
 impl Lsbf {
     pub fn new(params: &Params, dims: u32) -> Result<Self> {
-        let hasher = Hasher::new(params, Functions::new(params, dims, &[])?);
+        let hasher = Hasher::new(params, Functions::new(params, dims)?);
         Ok(Lsbf { params: params.clone(), hasher, positions: Vec::new(), walk: Walk::default() })
     }
 
@@ -67,11 +67,17 @@ impl Kind for Lsbf {
         })
     }
 
-    fn votes<B: Body + ?Sized>(&mut self, body: &B, _: f64) -> Result<u32> {
+    fn votes<B: Body + ?Sized>(&mut self, _: Counters, body: &B, _: f64) -> Result<u32> {
         find_positions(&self.params, &self.hasher, body, &mut self.positions);
         Ok(count_set(&self.positions, body))
     }
 
+    fn bytes(&self) -> usize {
+        self.hasher.bytes() + self.walk.bytes() + self.positions.capacity() * size_of::<u64>()
+    }
+}
+
+impl BitKind for Lsbf {
     #[inline]
     fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)> {
         let Lsbf { params, hasher, positions, .. } = self;
@@ -82,10 +88,6 @@ impl Kind for Lsbf {
             ones += verification(params, positions).map(|at| body.set(at)).sum::<u64>();
         }
         Ok((id, Counters { ones, squares: 0 }))
-    }
-
-    fn bytes(&self) -> usize {
-        self.hasher.bytes() + self.walk.bytes() + self.positions.capacity() * size_of::<u64>()
     }
 }
 

@@ -13,6 +13,7 @@ pub mod ilbf;
 pub(crate) mod kind;
 pub mod list;
 pub(crate) mod lsbf;
+pub mod lsqf;
 pub mod owned;
 pub mod probing;
 pub(crate) mod queried;

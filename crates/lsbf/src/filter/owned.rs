@@ -38,7 +38,7 @@ impl Owned {
     /// Creates an empty filter with a centre; an empty one stands for none.
     pub fn centred(params: &Params, dims: u32, centre: &[f32]) -> Self {
         let stored = format::encode_params(params);
-        let header = Header::empty(stored.len(), dims, !centre.is_empty(), false);
+        let header = Header::new(params, stored.len(), dims, !centre.is_empty());
         let mut image = vec![0; header.image_words(params)];
         format::write_front(&mut image, &header, &stored, centre);
         Owned { image }
@@ -62,6 +62,14 @@ impl Owned {
         Ok(())
     }
 
+    /// Removes a member (LSQF); returns whether it was one.
+    pub fn remove(&mut self, engine: &mut Engine, vector: &Vector) -> Result<bool> {
+        let image = change::remove(engine, &self.view(), vector, &Heap)?;
+        let removed = image.is_some();
+        self.image = image.unwrap_or_else(|| std::mem::take(&mut self.image));
+        Ok(removed)
+    }
+
     /// Merges another filter into this one.
     pub fn merge(&mut self, other: &Owned) -> Result<()> {
         match change::union(Target::Own(&mut self.image), &other.view(), &Heap)? {
@@ -82,7 +90,7 @@ impl Owned {
         engine.votes(&self.view().queried(), vector, theta)
     }
 
-    /// An estimate of the distance to the nearest member (ILBF).
+    /// An estimate of the distance to the nearest member (ILBF, LSQF).
     pub fn distance(&self, engine: &mut Engine, vector: &Vector) -> Result<Option<f64>> {
         engine.distance(&self.view().queried(), vector)
     }

@@ -136,10 +136,7 @@ impl Lsh for BitSampling {
     }
 
     fn id(&self, vector: &Vector, _: &[u64]) -> u64 {
-        match vector {
-            Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => xxhash_rust::xxh3::xxh3_64(bytes),
-            _ => 0,
-        }
+        id(vector)
     }
 
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {
@@ -152,6 +149,14 @@ impl Lsh for BitSampling {
 
     fn bytes(&self) -> usize {
         self.tuples.len() * self.hashes * 24 + self.scratch.bytes().max(SPREAD_BITS)
+    }
+}
+
+/// A hash of the content of a bit string.
+pub fn id(vector: &Vector) -> u64 {
+    match vector {
+        Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => xxhash_rust::xxh3::xxh3_64(bytes),
+        _ => 0,
     }
 }
 

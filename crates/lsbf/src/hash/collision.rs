@@ -3,11 +3,13 @@
 use crate::params::{Family, Params};
 use std::f64::consts::PI;
 
-fn cdf(x: f64) -> f64 {
+/// The standard normal distribution function.
+pub(crate) fn cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 
-fn density(x: f64) -> f64 {
+/// The standard normal density.
+pub(crate) fn density(x: f64) -> f64 {
     libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * PI)
 }
 

@@ -39,7 +39,7 @@ struct Random {
     order: [usize; GROUPS],
     /// The shuffle: the element of that group that each element is taken from.
     places: Block<i32>,
-    /// Factors after the shuffle: 0.5 to 1.5, with random signs.
+    /// Factors after the shuffle: 0.5 to 1.5, with random signs, or signs only.
     after: Block<f32>,
 }
 
@@ -71,11 +71,11 @@ pub fn numbers(dims: u64, count: u64) -> u64 {
 }
 
 impl Random {
-    fn draw(stream: &mut Stream) -> Random {
+    fn draw(stream: &mut Stream, after: impl FnOnce(&mut Stream) -> Block<f32>) -> Random {
         let before = signs(stream);
         let order = shuffled(stream);
         let places = Block(std::array::from_fn(|_| shuffled::<GROUP>(stream).map(|place| place as i32)));
-        Random { before, order, places, after: factors(stream) }
+        Random { before, order, places, after: after(stream) }
     }
 }
 
@@ -110,15 +110,30 @@ impl Hadamard {
     /// Draws the random numbers for `count` projections; `None` if there is not enough memory. Stream numbers count
     /// down from that of the salts.
     pub fn new(seed: u64, dims: usize, count: usize) -> Option<Hadamard> {
+        Hadamard::draw(seed, dims, count, factors, FACTOR_SQUARED)
+    }
+
+    /// The same with signs instead of factors: the projections of a pass are then orthogonal.
+    pub fn orthogonal(seed: u64, dims: usize, count: usize) -> Option<Hadamard> {
+        Hadamard::draw(seed, dims, count, signs, 1.0)
+    }
+
+    fn draw(
+        seed: u64,
+        dims: usize,
+        count: usize,
+        after: fn(&mut Stream) -> Block<f32>,
+        squared: f64,
+    ) -> Option<Hadamard> {
         let mut passes = Vec::new();
         for pass in 0..count.div_ceil(BLOCK) as u64 {
             let mut stream = Stream::new(seed, u64::MAX - 1 - pass);
             let mut blocks = Vec::new();
             memory::reserve(&mut blocks, dims.div_ceil(BLOCK)).ok()?;
-            blocks.extend((0..dims.div_ceil(BLOCK)).map(|_| Random::draw(&mut stream)));
+            blocks.extend((0..dims.div_ceil(BLOCK)).map(|_| Random::draw(&mut stream, after)));
             passes.push(blocks);
         }
-        Some(Hadamard { passes, scale: 1.0 / (BLOCK as f64 * FACTOR_SQUARED).sqrt() })
+        Some(Hadamard { passes, scale: 1.0 / (BLOCK as f64 * squared).sqrt() })
     }
 
     /// Bytes of memory held.
@@ -145,9 +160,12 @@ impl Hadamard {
         out.resize(blocks.len() * BLOCK, 0.0);
         let out = out.as_chunks_mut::<GROUP>().0;
         match path {
-            // SAFETY: the processor supports every available path, and every AVX-512 processor has AVX2.
+            // SAFETY: the processor supports every available path.
             #[cfg(target_arch = "x86_64")]
-            Path::Avx2 | Path::Avx512 => unsafe { avx2::first(x, blocks, out) },
+            Path::Avx512 => unsafe { avx512::first(x, blocks, out) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 => unsafe { avx2::first(x, blocks, out) },
             _ => first_plain(x, blocks, out),
         }
     }
@@ -155,10 +173,23 @@ impl Hadamard {
     /// The projections of one pass in single precision, without scaling, for hashes that only compare projections. All
     /// passes share the first transforms, which saves more than half of the work; each has its own shuffle and factors.
     pub fn pass_singles(&self, path: Path, pass: usize, first: &[f32], out: &mut [f32]) {
+        let first = first.as_chunks::<GROUP>().0;
+        if out.len() == BLOCK {
+            out.fill(0.0);
+            return self.pass_block(path, pass, first, out.as_chunks_mut().0);
+        }
         let sums = out.len().next_power_of_two().max(MIN_SUMS);
         let mut block = Block([[0.0f32; GROUP]; GROUPS]);
-        let (sums, first) = (&mut block.0[..sums / GROUP], first.as_chunks::<GROUP>().0);
+        self.pass_block(path, pass, first, &mut block.0[..sums / GROUP]);
+        out.copy_from_slice(&block.0.as_flattened()[..out.len()]);
+    }
+
+    /// Adds one pass to sums, which are zero.
+    fn pass_block(&self, path: Path, pass: usize, first: &[Group<f32>], sums: &mut [Group<f32>]) {
         match path {
+            // SAFETY: the processor supports every available path, and every AVX-512 processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx512 if sums.len() == GROUPS => unsafe { avx512::second(first, &self.passes[pass], sums) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 | Path::Avx512 => unsafe { avx2::second(first, &self.passes[pass], sums) },
@@ -168,7 +199,6 @@ impl Hadamard {
                 transform(sums);
             }
         }
-        out.copy_from_slice(&block.0.as_flattened()[..out.len()]);
     }
 }
 
@@ -245,24 +275,24 @@ fn sign<T: Number>(x: &[Group<T>], random: &Random, block: &mut [Group<T>; GROUP
 fn add_shuffled<T: Number>(block: &[Group<T>; GROUPS], random: &Random, sums: &mut [Group<T>]) {
     let mut shuffled = [[T::default(); GROUP]; GROUPS];
     for (group, to) in shuffled.iter_mut().enumerate() {
-        let from = &block[random.order[group]];
+        let from = &block[random.order[group] & (GROUPS - 1)];
         for ((to, &place), &factor) in to.iter_mut().zip(&random.places.0[group]).zip(&random.after.0[group]) {
-            *to = from[place as usize] * T::from(factor);
+            *to = from[place as usize & (GROUP - 1)] * T::from(factor);
         }
     }
     let mut groups = GROUPS;
     while groups > sums.len() {
         groups /= 2;
-        let (first, second) = shuffled.split_at_mut(groups);
-        add(first, second);
+        // With a slice of each half, LLVM 22 has read numbers of one round before the round before had written them.
+        for group in 0..groups {
+            shuffled[group] = added(&shuffled[group], &shuffled[group + groups]);
+        }
     }
-    add(sums, &shuffled);
+    sums.iter_mut().zip(&shuffled).for_each(|(sum, group)| *sum = added(sum, group));
 }
 
-fn add<T: Number>(to: &mut [Group<T>], from: &[Group<T>]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = std::array::from_fn(|i| to[i] + from[i]);
-    }
+fn added<T: Number>(a: &Group<T>, b: &Group<T>) -> Group<T> {
+    std::array::from_fn(|i| a[i] + b[i])
 }
 
 fn transform<T: Number>(groups: &mut [Group<T>]) {
@@ -287,6 +317,17 @@ fn transform<T: Number>(groups: &mut [Group<T>]) {
     }
 }
 
+/// Adds and subtracts pairs of registers. It is unrolled, because otherwise the compiler would not keep them in registers.
+#[cfg(target_arch = "x86_64")]
+macro_rules! butterflies {
+    ($x:ident, $add:ident, $sub:ident, $($low:literal $high:literal),*) => {
+        $(
+            let (a, b) = ($x[$low], $x[$high]);
+            ($x[$low], $x[$high]) = ($add(a, b), $sub(a, b));
+        )*
+    };
+}
+
 /// The same with one register per group. Macros unroll all loops, because otherwise the compiler would not keep the
 /// groups in registers.
 #[cfg(target_arch = "x86_64")]
@@ -300,15 +341,6 @@ mod avx2 {
         };
         ($each:expr, $($group:literal)*) => {
             [$($each($group)),*]
-        };
-    }
-
-    macro_rules! butterflies {
-        ($groups:ident, $($low:literal $high:literal),*) => {
-            $(
-                let (a, b) = ($groups[$low], $groups[$high]);
-                ($groups[$low], $groups[$high]) = (_mm256_add_ps(a, b), _mm256_sub_ps(a, b));
-            )*
         };
     }
 
@@ -339,10 +371,31 @@ mod avx2 {
     /// SAFETY: the processor must have AVX2.
     #[target_feature(enable = "avx2")]
     pub unsafe fn second(first: &[Group<f32>], blocks: &[Random], sums: &mut [Group<f32>]) {
-        for (block, random) in first.as_chunks::<GROUPS>().0.iter().zip(blocks) {
+        let first = first.as_chunks::<GROUPS>().0;
+        if let Some(sums) = sums.as_mut_array::<GROUPS>() {
+            // All blocks are added up in a register before the next group.
+            let sum = |group: usize| {
+                let add = |sum, (block, random)| _mm256_add_ps(sum, shuffled(block, random, group));
+                within(first.iter().zip(blocks).fold(_mm256_setzero_ps(), add))
+            };
+            let all = between(for_each_group!(sum));
+            for_each_group!(|group: usize| store(&mut sums[group], all[group]));
+            return;
+        }
+        for (block, random) in first.iter().zip(blocks) {
             add_shuffled(block, random, sums);
         }
         finish(sums);
+    }
+
+    /// A group of a shuffled block, multiplied by its factors.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn shuffled(block: &[Group<f32>; GROUPS], random: &Random, group: usize) -> __m256 {
+        let from = load(&block[random.order[group] & (GROUPS - 1)]);
+        // SAFETY: eight integers have the size of a register.
+        let places = unsafe { _mm256_load_si256(random.places.0[group].as_ptr().cast()) };
+        _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.after.0[group]))
     }
 
     #[target_feature(enable = "avx2")]
@@ -356,12 +409,7 @@ mod avx2 {
     #[inline]
     fn add_shuffled(stored: &[Group<f32>; GROUPS], random: &Random, sums: &mut [Group<f32>]) {
         let groups = sums.len();
-        let block: [__m256; GROUPS] = for_each_group!(|group: usize| {
-            let from = load(&stored[random.order[group] & (GROUPS - 1)]);
-            // SAFETY: eight integers have the size of a register.
-            let places = unsafe { _mm256_load_si256(random.places.0[group].as_ptr().cast()) };
-            _mm256_mul_ps(_mm256_permutevar8x32_ps(from, places), load(&random.after.0[group]))
-        });
+        let block: [__m256; GROUPS] = for_each_group!(|group: usize| shuffled(stored, random, group));
         let half = |block: &[__m256], i: usize| _mm256_add_ps(block[i], block[i + block.len() / 2]);
         let mut keep = |groups: &[__m256]| {
             sums.iter_mut().zip(groups).for_each(|(sum, &group)| store(sum, _mm256_add_ps(load(sum), group)));
@@ -428,11 +476,117 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn between(mut x: [__m256; GROUPS]) -> [__m256; GROUPS] {
-        butterflies!(x, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15);
-        butterflies!(x, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15);
-        butterflies!(x, 0 4, 1 5, 2 6, 3 7, 8 12, 9 13, 10 14, 11 15);
-        butterflies!(x, 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15);
+        butterflies!(x, _mm256_add_ps, _mm256_sub_ps, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15);
+        butterflies!(x, _mm256_add_ps, _mm256_sub_ps, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15);
+        butterflies!(x, _mm256_add_ps, _mm256_sub_ps, 0 4, 1 5, 2 6, 3 7, 8 12, 9 13, 10 14, 11 15);
+        butterflies!(x, _mm256_add_ps, _mm256_sub_ps, 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15);
         x
+    }
+}
+
+/// The same with one register per two groups, for full passes that share the first transforms.
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use super::{GROUPS, Group, Random, for_each_block};
+    use std::arch::x86_64::*;
+
+    /// Registers of a block.
+    const COUNT: usize = GROUPS / 2;
+    type Pair = [Group<f32>; 2];
+
+    /// SAFETY: the processor must have AVX-512F; there must be random numbers for all of `x`, and space for its blocks.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn first(x: &[f32], blocks: &[Random], out: &mut [Group<f32>]) {
+        let mut out = out.as_chunks_mut::<GROUPS>().0.iter_mut();
+        for_each_block(x, blocks, |x, random| {
+            let (x, signs) = (x.as_chunks::<2>().0, random.before.0.as_chunks::<2>().0);
+            if let (Some(x), Some(to)) = (x.as_array::<COUNT>(), out.next()) {
+                let signed = std::array::from_fn(|at| _mm512_mul_ps(load(&x[at]), load(&signs[at])));
+                store(transformed(signed), to);
+            }
+        });
+    }
+
+    /// SAFETY: the processor must have AVX-512F, and there must be sums for a whole block.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn second(first: &[Group<f32>], blocks: &[Random], sums: &mut [Group<f32>]) {
+        let mut all = [_mm512_setzero_ps(); COUNT];
+        for (block, random) in first.as_chunks::<GROUPS>().0.iter().zip(blocks) {
+            for (pair, sum) in all.iter_mut().enumerate() {
+                *sum = _mm512_add_ps(*sum, shuffled(block, random, pair));
+            }
+        }
+        if let Some(sums) = sums.as_mut_array::<GROUPS>() {
+            store(transformed(all), sums);
+        }
+    }
+
+    /// Two groups of a shuffled block, multiplied by their factors.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn shuffled(block: &[Group<f32>; GROUPS], random: &Random, pair: usize) -> __m512 {
+        let group = |at: usize| {
+            let from = &block[random.order[2 * pair + at] & (GROUPS - 1)];
+            // SAFETY: a group has the size of half a register.
+            unsafe { _mm256_loadu_pd(from.as_ptr().cast()) }
+        };
+        let from = _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(group(0)), group(1));
+        // SAFETY: sixteen integers have the size of a register.
+        let places = unsafe { _mm512_loadu_si512(random.places.0[2 * pair..][..2].as_ptr().cast()) };
+        // Places are within a group.
+        let second = _mm512_set_epi32(8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0);
+        let shuffled = _mm512_permutexvar_ps(_mm512_or_si512(places, second), _mm512_castpd_ps(from));
+        _mm512_mul_ps(shuffled, load(&random.after.0.as_chunks::<2>().0[pair]))
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn load(pair: &Pair) -> __m512 {
+        // SAFETY: two groups have the size of a register.
+        unsafe { _mm512_loadu_ps(pair.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn store(block: [__m512; COUNT], to: &mut [Group<f32>; GROUPS]) {
+        for (pair, to) in block.into_iter().zip(to.as_chunks_mut::<2>().0) {
+            // SAFETY: two groups have the size of a register.
+            unsafe { _mm512_storeu_ps(to.as_mut_ptr().cast(), pair) }
+        }
+    }
+
+    /// All butterflies of a block.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn transformed(block: [__m512; COUNT]) -> [__m512; COUNT] {
+        let mut x = block.map(|x| within(x));
+        butterflies!(x, _mm512_add_ps, _mm512_sub_ps, 0 1, 2 3, 4 5, 6 7);
+        butterflies!(x, _mm512_add_ps, _mm512_sub_ps, 0 2, 1 3, 4 6, 5 7);
+        butterflies!(x, _mm512_add_ps, _mm512_sub_ps, 0 4, 1 5, 2 6, 3 7);
+        x
+    }
+
+    /// Butterflies of distance 1, 2, 4 and 8: the swapped elements plus the elements with alternating signs.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn within(x: __m512) -> __m512 {
+        // The products are exact.
+        let add = |swapped: __m512, x: __m512, signs: __m512| _mm512_fmadd_ps(x, signs, swapped);
+        let (s, t) = (1.0, -1.0);
+        let x = add(
+            _mm512_permute_ps::<0b10_11_00_01>(x),
+            x,
+            _mm512_setr_ps(s, t, s, t, s, t, s, t, s, t, s, t, s, t, s, t),
+        );
+        let x = add(
+            _mm512_permute_ps::<0b01_00_11_10>(x),
+            x,
+            _mm512_setr_ps(s, s, t, t, s, s, t, t, s, s, t, t, s, s, t, t),
+        );
+        let swapped = _mm512_shuffle_f32x4::<0b10_11_00_01>(x, x);
+        let x = add(swapped, x, _mm512_setr_ps(s, s, s, s, t, t, t, t, s, s, s, s, t, t, t, t));
+        let swapped = _mm512_shuffle_f32x4::<0b01_00_11_10>(x, x);
+        add(swapped, x, _mm512_setr_ps(s, s, s, s, s, s, s, s, t, t, t, t, t, t, t, t))
     }
 }
 

@@ -6,7 +6,6 @@ use super::{Buckets, Lsh, projection};
 use crate::error::Result;
 use crate::params::Params;
 use crate::vector::Vector;
-use std::ops::Range;
 
 /// `tables x hashes` hyperplanes through the origin.
 pub struct Hyperplanes {
@@ -45,16 +44,10 @@ impl Lsh for Hyperplanes {
         projection::id(self.linear.is_fast(), keys, &self.linear.projections)
     }
 
-    /// Costs are relative to the largest distance from a hyperplane in the table.
-    fn unit(&self, hashes: Range<usize>) -> f32 {
-        let largest = self.linear.projections[hashes].iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
-        if largest > f64::MIN_POSITIVE * 16.0 { (1.0 / largest) as f32 } else { 0.0 }
-    }
-
     /// The closer a vector is to a hyperplane, the more likely is a near vector on the other side.
     #[inline]
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {
-        wanted.flipped(self.linear.projections[wanted.at].abs() as f32 * wanted.unit, out);
+        wanted.flipped(self.linear.projections[wanted.at].abs() as f32, out);
     }
 
     fn bytes(&self) -> usize {

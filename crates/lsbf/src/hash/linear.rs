@@ -118,8 +118,8 @@ fn finite<T: Copy + Into<f64>>(y: &[f64], input: &[T]) -> Result<()> {
 }
 
 /// Rejects a zero vector. All of its projections are zero, which is almost never the case for other vectors.
-pub fn check_direction<T: Copy + Into<f64>>(vector: &Vector, projections: &[T]) -> Result<()> {
-    if projections.iter().all(|&y| y.into() == 0.0) && is_zero(vector) {
+pub fn check_direction(vector: &Vector, projections: &[f64]) -> Result<()> {
+    if projections.iter().all(|&y| y == 0.0) && is_zero(vector) {
         return Err(Error::zero_vector());
     }
     Ok(())

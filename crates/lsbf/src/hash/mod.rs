@@ -3,29 +3,34 @@
 //! A family ([`Lsh`]) maps a vector to `tables x hashes` buckets. [`collision`] has the probability that close vectors
 //! share a bucket. `Keys` combines the buckets of each table to a key, and [`Hasher`] is a family with its keys.
 
+pub mod agreement;
 pub mod bits;
+pub(crate) mod blocks;
+pub(crate) mod cells;
 pub mod collision;
+pub(crate) mod corners;
+pub(crate) mod grid;
 pub mod hadamard;
 pub(crate) mod hyperplane;
+pub(crate) mod isa;
 pub mod kernel;
 pub(crate) mod keys;
 pub(crate) mod linear;
 pub(crate) mod minhash;
 pub mod path;
-pub(crate) mod polytope;
 pub(crate) mod probe;
 pub mod projection;
 pub mod rng;
+pub(crate) mod rotation;
 pub mod shingles;
 pub(crate) mod symbols;
 
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::params::{Family, Params};
+use crate::params::{Family, MAX_DENSE, MAX_GRID, PASS, Params};
 use crate::vector::Vector;
 use keys::Keys;
 use probe::{Alternative, Source, Wanted};
-use std::ops::Range;
 
 /// The buckets of a vector.
 #[derive(Clone, Copy)]
@@ -52,12 +57,6 @@ pub trait Lsh {
 
     /// A hash of the content of the last vector, given its keys.
     fn id(&self, vector: &Vector, keys: &[u64]) -> u64;
-
-    /// The factor that normalizes the costs of a table's alternatives.
-    #[inline]
-    fn unit(&self, _hashes: Range<usize>) -> f32 {
-        1.0
-    }
 
     /// Lists the buckets that a near vector is likely to have instead of this vector's own.
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>);
@@ -90,13 +89,13 @@ pub enum Functions {
     Hyperplane(hyperplane::Hyperplanes),
     /// Minima of sets.
     MinHash(minhash::MinHash),
-    /// Vertices of cross-polytopes.
-    Polytope(polytope::Polytopes),
+    /// Blocks of partitions.
+    Blocks(blocks::Blocks),
 }
 
 impl Functions {
-    /// Expands the hash functions of a filter for vectors of `dims` dimensions. The centre is empty if there is none.
-    pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Functions> {
+    /// Expands the hash functions of a filter for vectors of `dims` dimensions.
+    pub fn new(params: &Params, dims: u32) -> Result<Functions> {
         Ok(match params.family {
             Family::Bits => Functions::Bits(bits::BitSampling::new(params, dims)),
             Family::Symbols => Functions::Symbols(symbols::SymbolSampling::new(params, dims)),
@@ -107,7 +106,8 @@ impl Functions {
                 Functions::Hyperplane(hyperplane::Hyperplanes::new(params, dims)?)
             }
             Family::MinHash => Functions::MinHash(minhash::MinHash::new(params)),
-            Family::CrossPolytope => Functions::Polytope(polytope::Polytopes::new(params, dims, centre)?),
+            Family::Blocks | Family::SymbolBlocks => Functions::Blocks(blocks::Blocks::new(params, dims)?),
+            Family::Rotation => return Err(Error::data("rotations are not divided into tables")),
         })
     }
 }
@@ -121,7 +121,7 @@ macro_rules! family {
             Functions::Projection($family) => $call,
             Functions::Hyperplane($family) => $call,
             Functions::MinHash($family) => $call,
-            Functions::Polytope($family) => $call,
+            Functions::Blocks($family) => $call,
         }
     };
 }
@@ -144,11 +144,6 @@ impl Lsh for Functions {
 
     fn id(&self, vector: &Vector, keys: &[u64]) -> u64 {
         family!(self, family => family.id(vector, keys))
-    }
-
-    #[inline]
-    fn unit(&self, hashes: Range<usize>) -> f32 {
-        family!(self, family => family.unit(hashes))
     }
 
     #[inline]
@@ -213,8 +208,7 @@ impl<F: Lsh> Hasher<F> {
     /// The buckets that a near vector is likely to have in a table: at most `ranks` per hash, nearest first.
     pub fn neighbours(&self, table: usize, ranks: usize) -> Neighbours<'_, F> {
         let first = table * self.keys.hashes();
-        let unit = self.family.unit(first..first + self.keys.hashes());
-        Neighbours { hasher: self, first, unit, ranks }
+        Neighbours { hasher: self, first, ranks }
     }
 
     /// The key of a table with one alternative, for keys whose buckets are mixed one after the other.
@@ -229,14 +223,13 @@ pub struct Neighbours<'a, F> {
     hasher: &'a Hasher<F>,
     /// The table's first hash.
     first: usize,
-    unit: f32,
     ranks: usize,
 }
 
 impl<F: Lsh> Source for Neighbours<'_, F> {
     #[inline]
     fn alternatives(&self, hash: usize, bound: f32, out: &mut Vec<Alternative>) {
-        let wanted = Wanted { hash, at: self.first + hash, ranks: self.ranks, unit: self.unit, bound };
+        let wanted = Wanted { hash, at: self.first + hash, ranks: self.ranks, bound };
         self.hasher.family.alternatives(&wanted, out);
     }
 
@@ -259,11 +252,21 @@ pub fn floor(x: f64) -> i64 {
     whole.saturating_sub(i64::from(whole as f64 > x))
 }
 
+/// Coordinates of rotations by fast transforms.
+const ROTATED: u64 = PASS as u64 + rotation::SECOND as u64;
+
+/// The cost of a rotation, given that of fast transforms: short vectors are multiplied by a matrix, longer ones are
+/// transformed, and in between they are both.
+fn rotation_cost(dims: u64, transforms: u64) -> u64 {
+    let product = if dims <= u64::from(MAX_DENSE) { dims * dims } else { 0 };
+    product + if dims > u64::from(MAX_GRID) { transforms } else { 0 }
+}
+
 /// The cost of projecting a vector, in multiplications.
 pub fn projection_work(params: &Params, dims: u32) -> u64 {
     let (count, dims) = (params.projections(), u64::from(dims));
     match params.family {
-        Family::CrossPolytope => hadamard::shared_cost(dims, count),
+        Family::Rotation => rotation_cost(dims, hadamard::shared_cost(dims, ROTATED)),
         family if family.is_fast() => hadamard::cost(dims, count),
         _ => dims * count,
     }
@@ -273,6 +276,8 @@ pub fn projection_work(params: &Params, dims: u32) -> u64 {
 fn expanded(params: &Params, dims: u32) -> u64 {
     let count = params.projections();
     match params.family {
+        Family::Rotation => rotation_cost(u64::from(dims), hadamard::numbers(u64::from(dims), ROTATED)),
+        family if family.has_blocks() => blocks::expanded(params, dims),
         family if !family.projects() => 0,
         family if family.is_fast() => hadamard::numbers(u64::from(dims), count),
         _ => u64::from(dims) * count,
@@ -286,12 +291,16 @@ pub fn expected_bytes(params: &Params, dims: u32) -> usize {
 
 /// Checks that the expanded functions stay within the limits.
 pub fn check_expansion(params: &Params, dims: u32) -> Result<()> {
+    blocks::check(params, dims)?;
     let values = expanded(params, dims);
     if values > limits::MAX_EXPANDED {
+        let (tables, hashes) = (params.tables, params.hashes);
+        let what = match params.blocks() {
+            0 => format!("{tables} tables x {hashes} hashes"),
+            blocks => format!("{tables} tables of {blocks} blocks"),
+        };
         return Err(Error::too_large(format!(
-            "{dims} dimensions x {} tables x {} hashes require {values} random numbers, which exceeds the limit of {}",
-            params.tables,
-            params.hashes,
+            "{dims} dimensions x {what} require {values} random numbers, which exceeds the limit of {}",
             limits::MAX_EXPANDED
         )));
     }

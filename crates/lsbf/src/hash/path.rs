@@ -1,5 +1,7 @@
 //! Selection of instruction sets. All of them give the same bits.
 
+use std::sync::OnceLock;
+
 /// An instruction set that the kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
@@ -8,7 +10,7 @@ pub enum Path {
     /// SSE2, which every x86-64 processor has.
     #[cfg(target_arch = "x86_64")]
     Sse2,
-    /// AVX2.
+    /// AVX2, and the instructions for bits that came with it.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512F and AVX2.
@@ -19,6 +21,16 @@ pub enum Path {
     Neon,
 }
 
+/// Whether the processor has AVX2, and BMI1, BMI2, LZCNT and POPCNT, which came with it.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("lzcnt")
+        && std::arch::is_x86_feature_detected!("popcnt")
+}
+
 impl Path {
     /// The instruction sets of this processor, best last.
     pub fn available() -> Vec<Path> {
@@ -27,7 +39,7 @@ impl Path {
         #[cfg(target_arch = "x86_64")]
         {
             paths.push(Path::Sse2);
-            if std::arch::is_x86_feature_detected!("avx2") {
+            if has_avx2() {
                 paths.push(Path::Avx2);
                 // Kernels without an AVX-512 variant use AVX2.
                 if std::arch::is_x86_feature_detected!("avx512f") {
@@ -40,8 +52,15 @@ impl Path {
         paths
     }
 
-    /// The best instruction set of this processor.
+    /// The best instruction set of this processor, or the one that the environment variable `LSBF_PATH` names (plain, sse2,
+    /// avx2, avx512 or neon), if the processor has it. The variable is for measurements.
     pub fn best() -> Path {
-        Path::available().pop().unwrap_or(Path::Plain)
+        static BEST: OnceLock<Path> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let wanted = std::env::var("LSBF_PATH").unwrap_or_default();
+            let mut paths = Path::available();
+            let named = paths.iter().copied().find(|path| format!("{path:?}").eq_ignore_ascii_case(&wanted));
+            named.or_else(|| paths.pop()).unwrap_or(Path::Plain)
+        })
     }
 }

@@ -59,8 +59,6 @@ pub struct Wanted {
     pub at: usize,
     /// The maximum number of alternatives to list, nearest first.
     pub ranks: usize,
-    /// The factor that normalizes costs.
-    pub unit: f32,
     /// Only alternatives with costs below this are listed.
     pub bound: f32,
 }

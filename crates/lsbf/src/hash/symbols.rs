@@ -47,6 +47,16 @@ impl SymbolSampling {
     }
 }
 
+/// A hash of the content of a string.
+pub fn id(vector: &Vector) -> u64 {
+    match vector {
+        Vector::Bytes(bytes) => bytes.iter().fold(0, |id, &b| mix(id, u64::from(b))),
+        Vector::Ints(ints) => ints.iter().fold(0, |id, &i| mix(id, u64::from(i as u32))),
+        Vector::Text(text) => text.chars().fold(0, |id, c| mix(id, u64::from(u32::from(c)))),
+        _ => 0,
+    }
+}
+
 fn sample(samples: &[Sample], hashes: usize, symbol: impl Fn(usize) -> u32, tuples: &mut [u64]) {
     for (tuple, samples) in tuples.iter_mut().zip(samples.chunks(hashes)) {
         *tuple = samples.iter().fold(0, |tuple, sample| tuple << 1 | bit_of(symbol(sample.position as usize), sample));
@@ -77,12 +87,7 @@ impl Lsh for SymbolSampling {
     }
 
     fn id(&self, vector: &Vector, _: &[u64]) -> u64 {
-        match vector {
-            Vector::Bytes(bytes) => bytes.iter().fold(0, |id, &b| mix(id, u64::from(b))),
-            Vector::Ints(ints) => ints.iter().fold(0, |id, &i| mix(id, u64::from(i as u32))),
-            Vector::Text(text) => text.chars().fold(0, |id, c| mix(id, u64::from(u32::from(c)))),
-            _ => 0,
-        }
+        id(vector)
     }
 
     fn alternatives(&self, wanted: &Wanted, out: &mut Vec<Alternative>) {

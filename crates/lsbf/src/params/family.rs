@@ -22,8 +22,12 @@ pub enum Family {
     Hadamard,
     /// Like [`Family::Hyperplane`], with projections computed by fast Hadamard transforms.
     HadamardHyperplane,
-    /// The nearest vertex of a cross-polytope that is randomly rotated by fast Hadamard transforms.
-    CrossPolytope,
+    /// Blocks of a random partition of the positions, for the Hamming distance of bit strings.
+    Blocks,
+    /// Coordinates of a randomly rotated vector, for quotient filters.
+    Rotation,
+    /// Like [`Family::Blocks`], for strings over an alphabet.
+    SymbolBlocks,
 }
 
 impl Family {
@@ -38,7 +42,9 @@ impl Family {
             Family::MinHash => "minhash",
             Family::Hadamard => "hadamard",
             Family::HadamardHyperplane => "hadamard hyperplane",
-            Family::CrossPolytope => "cross-polytope",
+            Family::Blocks => "blocks",
+            Family::Rotation => "rotation",
+            Family::SymbolBlocks => "blocks of symbols",
         }
     }
 
@@ -62,21 +68,21 @@ impl Family {
 
     /// Whether projections are computed by fast transforms.
     pub fn is_fast(self) -> bool {
-        self != self.law() || self == Family::CrossPolytope
+        self != self.law()
     }
 
     /// Whether vectors are projected.
     pub fn projects(self) -> bool {
-        matches!(self.law(), Family::Gaussian | Family::Cauchy | Family::Hyperplane | Family::CrossPolytope)
+        !matches!(self, Family::Bits | Family::Symbols | Family::MinHash | Family::Blocks | Family::SymbolBlocks)
     }
 
     pub(super) fn serves(self, metric: Metric) -> bool {
         match self.law() {
-            Family::Bits | Family::Symbols => metric == Metric::Hamming,
+            Family::Bits | Family::Symbols | Family::Blocks | Family::SymbolBlocks => metric == Metric::Hamming,
             Family::Gaussian => metric == Metric::L2,
             Family::Cauchy => metric == Metric::L1,
             Family::Hyperplane => metric == Metric::Cosine,
-            Family::CrossPolytope => matches!(metric, Metric::L2 | Metric::Cosine | Metric::Hamming),
+            Family::Rotation => matches!(metric, Metric::L2 | Metric::Cosine),
             _ => metric == Metric::Jaccard,
         }
     }
@@ -91,8 +97,22 @@ impl Family {
         matches!(self.law(), Family::Gaussian | Family::Cauchy)
     }
 
-    /// Whether a hash is a vertex of a cross-polytope.
-    pub fn is_polytope(self) -> bool {
-        self == Family::CrossPolytope
+    /// Whether vectors are strings over an alphabet.
+    pub fn has_symbols(self) -> bool {
+        matches!(self, Family::Symbols | Family::SymbolBlocks)
+    }
+
+    /// Whether hashes are those of blocks.
+    pub fn has_blocks(self) -> bool {
+        matches!(self, Family::Blocks | Family::SymbolBlocks)
+    }
+
+    /// What the vectors are, as far as families of the same metric differ in it.
+    pub fn alphabet(self) -> &'static str {
+        match self.law() {
+            Family::Blocks => Family::Bits.name(),
+            Family::SymbolBlocks => Family::Symbols.name(),
+            other => other.name(),
+        }
     }
 }

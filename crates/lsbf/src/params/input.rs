@@ -52,13 +52,13 @@ impl Params {
 
     /// Whether vectors are bit strings.
     pub fn takes_bits(&self) -> bool {
-        self.metric == Metric::Hamming && self.family != Family::Symbols
+        self.metric == Metric::Hamming && !self.family.has_symbols()
     }
 
     /// Parses the text form of the metric's vectors; `None` if the text itself is the vector.
     fn parse(&self, text: &str) -> Result<Option<Parsed>> {
         match self.family {
-            Family::Symbols => Ok(None),
+            family if family.has_symbols() => Ok(None),
             _ if self.takes_bits() => parse_bits(text).map(Some),
             Family::MinHash => parse_set(text).map(Some),
             _ => parse_reals(text).map(Some),
@@ -91,9 +91,9 @@ impl Params {
             Vector::BigInts(x) if self.takes_numbers() || self.family == Family::MinHash => Some(x.len()),
             Vector::Bits { len, .. } if self.takes_bits() || self.family == Family::MinHash => Some(len),
             Vector::Bytes(bytes) if self.takes_bits() || self.family == Family::MinHash => Some(bytes.len() * 8),
-            Vector::Bytes(bytes) if self.family == Family::Symbols => Some(bytes.len()),
-            Vector::Text(text) if self.family == Family::Symbols && text.is_ascii() => Some(text.len()),
-            Vector::Text(text) if self.family == Family::Symbols => Some(text.chars().count()),
+            Vector::Bytes(bytes) if self.family.has_symbols() => Some(bytes.len()),
+            Vector::Text(text) if self.family.has_symbols() && text.is_ascii() => Some(text.len()),
+            Vector::Text(text) if self.family.has_symbols() => Some(text.chars().count()),
             Vector::Hashed(x) if self.family == Family::MinHash => Some(x.len()),
             _ => None,
         }
@@ -114,7 +114,7 @@ impl Params {
     fn empty(&self) -> Error {
         let what = match self.family {
             _ if self.takes_bits() => "bit string",
-            Family::Symbols => "string",
+            family if family.has_symbols() => "string",
             _ => "vector",
         };
         Error::data(format!("{what} must not be empty"))
@@ -124,7 +124,7 @@ impl Params {
     fn input_types(&self) -> &'static str {
         match self.family {
             _ if self.takes_bits() => "bit, bit varying or bytea",
-            Family::Symbols => "text, integer[] or bytea (strings over an alphabet)",
+            family if family.has_symbols() => "text, integer[] or bytea (strings over an alphabet)",
             Family::MinHash => {
                 "integer[], bigint[] or text[] (sets), or bit, bit varying or bytea (the set of positions of 1 bits)"
             }
@@ -136,7 +136,7 @@ impl Params {
     fn unit(&self) -> &'static str {
         match self.family {
             _ if self.takes_bits() => "bits",
-            Family::Symbols => "symbols",
+            family if family.has_symbols() => "symbols",
             _ => "dimensions",
         }
     }

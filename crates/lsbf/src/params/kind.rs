@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The three filters of the papers, and the multi-probe LSBF. New kinds are appended, because the variant's number is
-/// stored.
+/// The three filters of the papers, the multi-probe LSBF and the quotient filter. New kinds are appended, because the
+/// variant's number is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Distance-sensitive Bloom filter (Kirsch and Mitzenmacher 2006).
@@ -15,11 +15,13 @@ pub enum Kind {
     /// LSBF with `match => 'any'`: a query tries several keys per table, and a minimum number of tables must contain
     /// one.
     Probing,
+    /// Locality-sensitive quotient filter: a cell and a code of every member.
+    Lsqf,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing];
+    pub const ALL: [Kind; 5] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing, Kind::Lsqf];
     /// The kinds of the papers.
     pub const OF_PAPERS: [Kind; 3] = [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf];
 
@@ -29,6 +31,7 @@ impl Kind {
             Kind::Dsbf => "dsbf",
             Kind::Lsbf | Kind::Probing => "lsbf",
             Kind::Ilbf => "ilbf",
+            Kind::Lsqf => "lsqf",
         }
     }
 }

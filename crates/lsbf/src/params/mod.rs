@@ -5,14 +5,17 @@ mod family;
 mod input;
 mod kind;
 mod metric;
+mod quotient;
 mod validate;
 
 pub use family::Family;
 pub use input::{Input, wrong_dims};
 pub use kind::Kind;
 pub use metric::Metric;
-pub use validate::{check_dims, check_theta, in_range, shown};
+pub use quotient::{CELL_BITS, Layout, MAX_DENSE, MAX_GRID, MAX_RESIDUE_BITS, PASS, Quotient, length, radius};
+pub use validate::{check_any, check_dims, check_theta, in_range, shown};
 
+use crate::limits::MAX_TABLES;
 use serde::{Deserialize, Serialize};
 
 /// Bits of a cache line. With `match => 'any'`, all bits of a key are in one line.
@@ -35,13 +38,14 @@ pub struct Params {
     pub near: f64,
     /// The distance at or beyond which a query should find no member.
     pub far: f64,
-    /// Width of a projection's bucket; for cross-polytopes the typical length of vectors; 0 for other families.
+    /// Width of a projection's bucket; for rotations the typical length of vectors, 0 if it is not known;
+    /// 0 for other families.
     pub width: f64,
     /// The papers' k (DSBF, ILBF) or L (LSBF).
     pub tables: u32,
-    /// Hashes per table: the papers' l' (DSBF) or M (LSBF); 1 for the ILBF.
+    /// Hashes per table: the papers' l' (DSBF) or M (LSBF); 1 for the ILBF; the blocks that a key combines.
     pub hashes: u32,
-    /// Bits of the whole array, without the verification filter.
+    /// Bits of the whole array, without the verification filter. LSQF: the maximum number of bits of a code.
     pub bits: u64,
     /// LSBF: bits of the verification filter, 0 for none.
     pub verify_bits: u64,
@@ -62,6 +66,9 @@ pub struct Params {
     /// Match any only; stored after the other parameters.
     #[serde(skip)]
     pub probing: Option<Probing>,
+    /// LSQF only; stored after the other parameters.
+    #[serde(skip)]
+    pub quotient: Option<Quotient>,
 }
 
 /// Parameters that only a filter with `match => 'any'` has.
@@ -69,10 +76,8 @@ pub struct Params {
 pub struct Probing {
     /// Keys per table that a query tries.
     pub probes: u32,
-    /// Dimensions of a cross-polytope, 0 for other families.
-    pub polytope: u32,
-    /// A hash of the centre that is subtracted from vectors; 0 for none. The centre itself is stored separately.
-    pub centre: u64,
+    /// The number of blocks into which the positions are divided (Hamming), 0 for other families.
+    pub blocks: u32,
 }
 
 impl Params {
@@ -81,19 +86,32 @@ impl Params {
         self.probing.map_or(1, |probing| probing.probes)
     }
 
-    /// Dimensions of a cross-polytope; 0 for other families.
-    pub fn polytope(&self) -> u32 {
-        self.probing.map_or(0, |probing| probing.polytope)
+    /// The number of blocks; 0 for other families.
+    pub fn blocks(&self) -> u32 {
+        self.probing.map_or(0, |probing| probing.blocks)
+    }
+
+    /// The number of tables whose keys are blocks of the same partition: every choice of `hashes` blocks. `None` if there are
+    /// too many.
+    pub fn tables_per_partition(&self) -> Option<u32> {
+        let (blocks, mut choices) = (u64::from(self.blocks()), 1u64);
+        for chosen in 0..u64::from(self.hashes).min(blocks) {
+            choices = choices * (blocks - chosen) / (chosen + 1);
+            if choices > u64::from(MAX_TABLES) * u64::from(MAX_TABLES) {
+                return None;
+            }
+        }
+        u32::try_from(choices).ok().filter(|&choices| choices <= MAX_TABLES)
     }
 
     /// A hash of the centre; 0 if there is none.
     pub fn centre(&self) -> u64 {
-        self.probing.map_or(0, |probing| probing.centre)
+        self.quotient.map_or(0, |quotient| quotient.centre)
     }
 
     /// The number of projections of a vector.
     pub fn projections(&self) -> u64 {
-        u64::from(self.tables) * u64::from(self.hashes) * u64::from(self.polytope().max(1))
+        u64::from(self.tables) * u64::from(self.hashes)
     }
 
     /// Bits of one table's partition (DSBF, LSBF).
@@ -142,6 +160,21 @@ impl Params {
             aligned: false,
             votes: 0,
             probing: None,
+            quotient: None,
+        }
+    }
+
+    /// Valid parameters of a quotient filter.
+    pub fn quotient_example(metric: Metric) -> Params {
+        Params {
+            far: 1.5,
+            near: 0.5,
+            tables: 1,
+            hashes: 1,
+            capacity: 1,
+            bits: 52,
+            quotient: Some(Quotient { cell_bits: 18, max_theta: 1.25, fnr: 0.01, centre: 0 }),
+            ..Params::example(Kind::Lsqf, metric, Family::Rotation)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The valid ranges of all parameters.
 
-use super::{Family, Kind, LINE, Metric, Params, Probing};
+use super::{CELL_BITS, Family, Kind, LINE, Metric, Params, Probing, Quotient};
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -35,6 +35,14 @@ pub fn check_dims(dims: u64) -> Result<()> {
     in_range("dims", dims, 1, u64::from(limits::MAX_DIMS))
 }
 
+/// Checks that filters with `match => 'any'` support a metric.
+pub fn check_any(metric: Metric) -> Result<()> {
+    check(!matches!(metric, Metric::L2 | Metric::Cosine), || {
+        format!("match => 'any' does not support metric {}", metric.name())
+    })
+    .map_err(|error| error.with_hint("Use lsqf_new, whose filters are smaller, faster and separate better."))
+}
+
 impl Params {
     /// Checks all ranges, and that the parameters do not contradict each other.
     pub fn validate(&self) -> Result<()> {
@@ -42,9 +50,11 @@ impl Params {
         check(self.family.serves(self.metric), || {
             format!("hash family {} does not support metric {}", self.family.name(), self.metric.name())
         })?;
-        check(self.kind == Kind::Probing || !self.family.is_polytope(), || {
-            format!("hash family {} does not apply to {name}", self.family.name())
-        })?;
+        check(
+            (self.kind == Kind::Probing || !self.family.has_blocks())
+                && (self.kind == Kind::Lsqf) == (self.family == Family::Rotation),
+            || format!("hash family {} does not apply to {name}", self.family.name()),
+        )?;
         in_range("capacity", self.capacity, 1, limits::MAX_CAPACITY)?;
         in_range("tables", u64::from(self.tables), 1, u64::from(limits::MAX_TABLES))?;
         in_range("hashes", u64::from(self.hashes), 1, u64::from(limits::MAX_HASHES))?;
@@ -55,11 +65,14 @@ impl Params {
         self.validate_width()?;
         self.validate_size()?;
         check(self.kind == Kind::Probing || self.probing.is_none(), || format!("probes does not apply to {name}"))?;
+        check(self.kind == Kind::Lsqf || self.quotient.is_none(), || format!("cells does not apply to {name}"))?;
         match self.kind {
+            Kind::Lsqf => Ok(()),
             Kind::Ilbf => self.validate_ilbf(),
             _ => self.validate_tables(),
         }?;
         match self.kind {
+            Kind::Lsqf => self.validate_quotient(),
             Kind::Probing => self.validate_probing(),
             Kind::Lsbf => self.validate_lsbf(),
             Kind::Dsbf | Kind::Ilbf => {
@@ -96,12 +109,17 @@ impl Params {
     }
 
     fn validate_width(&self) -> Result<()> {
-        if !self.family.is_polytope() && !self.family.has_width() {
+        if self.family == Family::Rotation {
+            let length = self.width;
+            return check(length.is_finite() && length >= 0.0, || {
+                format!("length must be a finite number of at least 0, not {}", shown(length))
+            });
+        }
+        if !self.family.has_width() {
             return check(self.width == 0.0, || format!("width does not apply to {}", self.metric.name()));
         }
-        let name = if self.family.is_polytope() { "length" } else { "width" };
         check(self.width.is_finite() && self.width > 0.0, || {
-            format!("{name} must be a finite number greater than 0, not {}", shown(self.width))
+            format!("width must be a finite number greater than 0, not {}", shown(self.width))
         })
     }
 
@@ -151,7 +169,8 @@ impl Params {
     }
 
     fn validate_probing(&self) -> Result<()> {
-        let Some(Probing { probes, polytope, centre }) = self.probing else {
+        check_any(self.metric)?;
+        let Some(Probing { probes, blocks }) = self.probing else {
             return Err(Error::parameter("probes must be specified"));
         };
         check(self.verify_bits == 0 && self.overflow == 0 && !self.robust, || {
@@ -167,14 +186,61 @@ impl Params {
         check(self.family != Family::MinHash || probes == 1, || {
             format!("probes must be 1 for {}, not {probes}", self.metric.name())
         })?;
-        if !self.family.is_polytope() {
-            return check(polytope == 0 && centre == 0, || {
-                format!("polytope and centre do not apply to {} hashes", self.family.name())
-            });
+        if !self.family.has_blocks() {
+            return check(blocks == 0, || format!("blocks does not apply to {} hashes", self.family.name()));
         }
-        let max = limits::MAX_POLYTOPE;
-        check(polytope.is_power_of_two() && (2..=max).contains(&polytope), || {
-            format!("polytope must be a power of two between 2 and {max}, not {polytope}")
+        in_range("blocks", u64::from(blocks), 1, u64::from(limits::MAX_TABLES))?;
+        check(self.hashes <= blocks, || {
+            format!("hashes must be at most blocks, but hashes is {} and blocks is {blocks}", self.hashes)
+        })?;
+        check(probes == 1, || format!("probes must be 1 with blocks, not {probes}"))?;
+        let choices = self.tables_per_partition();
+        check(choices.is_some_and(|choices| self.tables.is_multiple_of(choices)), || {
+            let (tables, hashes) = (self.tables, self.hashes);
+            match choices {
+                Some(choices) => format!(
+                    "tables must be a multiple of {choices}, the number of ways to choose {hashes} of {blocks} blocks, not {tables}"
+                ),
+                None => {
+                    format!("there are more than {} ways to choose {hashes} of {blocks} blocks", limits::MAX_TABLES)
+                }
+            }
+        })
+    }
+
+    fn validate_quotient(&self) -> Result<()> {
+        let name = self.kind.name();
+        let unused = self.tables == 1
+            && self.hashes == 1
+            && self.votes == 0
+            && self.capacity == 1
+            && self.verify_bits == 0
+            && self.bloom_hashes == 0
+            && self.overflow == 0
+            && !self.robust
+            && self.blooms == 0
+            && self.slots == 0
+            && !self.aligned;
+        check(unused, || format!("parameters of other kinds do not apply to {name}"))?;
+        let Some(Quotient { cell_bits, max_theta, fnr, .. }) = self.quotient else {
+            return check(false, || format!("cells must be specified for {name}"));
+        };
+        in_range("bits", self.bits, limits::MIN_CODE_BITS, limits::MAX_CODE_BITS)?;
+        check(CELL_BITS.contains(&cell_bits), || {
+            format!("cells must be {}, {} or {}, not {cell_bits}", CELL_BITS[0], CELL_BITS[1], CELL_BITS[2])
+        })?;
+        let largest = limits::MAX_QUOTIENT_THETA;
+        check((1.0..=largest).contains(&max_theta), || {
+            format!("max_theta must be between 1 and {largest} for {name}, not {}", shown(max_theta))
+        })?;
+        let (low, high) = limits::QUOTIENT_FNR;
+        check((low..=high).contains(&fnr), || {
+            format!("fnr must be between {low} and {high} for {name}, not {}", shown(fnr))
+        })?;
+        // Coordinates are single-precision numbers.
+        let (low, high) = limits::QUOTIENT_NEAR;
+        check((low..=high).contains(&self.near), || {
+            format!("near must be between {low:e} and {high:e} for {name}, not {}", shown(self.near))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! A description of a filter in plain words.
 
-use super::{Facts, acceptance, false_positives};
-use crate::params::{Kind, Metric, shown};
+use super::{Acceptance, Facts, false_negatives};
+use crate::params::{Kind, Layout, Metric, shown};
 
 /// Describes a filter and its predicted error rates in a few sentences.
 pub fn explain(facts: &Facts) -> String {
@@ -20,16 +20,70 @@ pub fn explain(facts: &Facts) -> String {
             format!("{} of {dims} ({metric} distance)", counted(count, "vector"))
         }
     };
+    let any = || match facts.dims {
+        0 => format!("vectors ({} distance)", params.metric.name()),
+        dims => format!("vectors of {} ({} distance)", counted(dims.into(), "dimension"), params.metric.name()),
+    };
     if facts.ones == 0 {
         return format!(
             "An empty {kind} for {what}, near {near} and far {far}. \
              It has no members yet: add them with lsbf_agg(column, filter) or lsbf_add(filter, vector).",
-            what = what(params.capacity)
+            what = match params.kind {
+                Kind::Lsqf => any(),
+                _ => what(params.capacity),
+            }
         );
     }
-    let capacity = counted(params.capacity, "member");
     let each = facts.bytes as f64 / facts.members.max(1) as f64;
-    let room = match facts.members as f64 / params.capacity as f64 {
+    let acceptance = Acceptance::new(facts, 1.0);
+    format!(
+        "{article} {kind} of {about}{what}, {size}, {each} bytes per member. \
+         A row at distance {near} (near) from a member is {missed}. \
+         A row whose nearest member is at distance {far} (far) passes {at_far}{unrelated}. \
+         {room} \
+         Rows that pass are candidates: compare them exactly. {removal}",
+        article = if params.kind == Kind::Dsbf { "A" } else { "An" },
+        // The number of members of a quotient filter is exact.
+        about = if params.kind == Kind::Lsqf { "" } else { "about " },
+        what = what(facts.members),
+        room = room(facts),
+        removal = match params.kind {
+            Kind::Lsqf => "Members can be removed with lsbf_remove(filter, vector).",
+            _ => "Members cannot be removed.",
+        },
+        size = size(facts.bytes as u64),
+        each = match each {
+            ..0.1 => "under 0.1".into(),
+            ..10.0 => format!("{each:.1}"),
+            _ => grouped(each.round() as u64),
+        },
+        missed = match false_negatives(facts, 1.0) {
+            0.0 => "never missed".into(),
+            rate => format!("missed {}", frequency(rate)),
+        },
+        at_far = frequency(acceptance.at(params.far)),
+        unrelated = match params.kind {
+            Kind::Lsqf if params.metric == Metric::L2 && params.width == 0.0 => {
+                " because of that member; how often others let it pass depends on the data, from which lsbf_design_for predicts it"
+                    .into()
+            }
+            _ => format!(
+                ", and a row unrelated to all members passes {}",
+                frequency(acceptance.at(params.metric.unrelated()))
+            ),
+        },
+    )
+}
+
+/// How many more members a filter has room for, or which theta it can be queried with.
+fn room(facts: &Facts) -> String {
+    let params = &facts.params;
+    if let Some(layout) = Layout::of(params, facts.dims) {
+        let theta = rounded(layout.max_theta(params.metric));
+        return format!("It grows with its members. Queries can use a theta of up to {theta}.");
+    }
+    let capacity = counted(params.capacity, "member");
+    match facts.members as f64 / params.capacity as f64 {
         // The number of members is an estimate.
         ..=0.9 => format!("It was designed for {capacity} and has room for more."),
         ..=1.1 => {
@@ -38,26 +92,7 @@ pub fn explain(facts: &Facts) -> String {
         _ => format!(
             "It was designed for {capacity} and is over capacity: its false positive rate is higher than designed."
         ),
-    };
-    format!(
-        "{article} {kind} of about {what}, {size}, {each} bytes per member. \
-         A row at distance {near} (near) from a member is missed {missed}. \
-         A row whose nearest member is at distance {far} (far) passes {at_far}, \
-         and a row unrelated to all members passes {unrelated}. \
-         {room} \
-         Rows that pass are candidates: compare them exactly. Members cannot be removed.",
-        article = if params.kind == Kind::Dsbf { "A" } else { "An" },
-        what = what(facts.members),
-        size = size(facts.bytes as u64),
-        each = match each {
-            ..0.1 => "under 0.1".into(),
-            ..10.0 => format!("{each:.1}"),
-            _ => grouped(each.round() as u64),
-        },
-        missed = frequency(1.0 - acceptance(facts, params.near, 1.0)),
-        at_far = frequency(false_positives(facts, 1.0)),
-        unrelated = frequency(acceptance(facts, params.metric.unrelated(), 1.0)),
-    )
+    }
 }
 
 /// A distance, rounded to four significant digits.
@@ -130,9 +165,10 @@ mod tests {
 
     #[test]
     fn every_kind_is_described() {
-        for kind in [Kind::Dsbf, Kind::Lsbf, Kind::Ilbf, Kind::Probing] {
+        for kind in Kind::ALL {
             let options = Options { capacity: Some(500), near: Some(0.1), dims: Some(16), ..Options::default() };
-            let params = parameters(kind, Metric::L2, &options).unwrap().0;
+            let metric = if kind == Kind::Probing { Metric::L1 } else { Metric::L2 };
+            let params = parameters(kind, metric, &options).unwrap().0;
             let mut engine = Engine::new(params.clone(), 16).unwrap();
             let mut filter = Owned::new(&params, 16);
             assert!(explain(&Facts::of(&filter.image).unwrap()).starts_with("An empty "));
@@ -142,10 +178,12 @@ mod tests {
                 filter.add(&mut engine, &Vector::F32(&row)).unwrap();
             }
             let text = explain(&Facts::of(&filter.image).unwrap());
-            assert!(
-                text.contains("vectors of 16 dimensions (l2 distance)") && text.contains("over capacity"),
-                "{text}"
-            );
+            let expected = match kind {
+                Kind::Lsqf => "An lsqf filter of 1,000 vectors of 16 dimensions (l2 distance)".to_string(),
+                _ => format!("vectors of 16 dimensions ({} distance)", metric.name()),
+            };
+            let room = if kind == Kind::Lsqf { "a theta of up to 1.5" } else { "over capacity" };
+            assert!(text.contains(&expected) && text.contains(room), "{text}");
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::{bloom, crowding};
 use crate::error::Result;
 use crate::filter::format::{self, View};
-use crate::filter::sketch;
 use crate::params::Params;
 
 /// The parameters of a filter, and what is counted or estimated of its content.
@@ -64,8 +63,9 @@ impl Facts {
         };
         if header.has_body {
             let verify_ones = if facts.params.verify_bits == 0 { 0 } else { verify_ones(&facts.params)? };
-            facts.members = sketch::estimate(&front.sketch()?);
-            facts.fill = header.ones.saturating_sub(verify_ones) as f64 / facts.params.bits as f64;
+            facts.members = front.members()?;
+            let bits = if header.is_quotient { 0 } else { header.ones.saturating_sub(verify_ones) };
+            facts.fill = bits as f64 / facts.params.bits as f64;
             facts.verify_fill = verify_ones as f64 / facts.params.verify_bits.max(1) as f64;
         }
         Ok(facts)
@@ -73,7 +73,7 @@ impl Facts {
 
     /// Like [`Facts::of_front`], but with the bits of the verification filter estimated from the number of members.
     pub fn estimated(front: &View, words: usize) -> Result<Facts> {
-        let members = sketch::estimate(&front.sketch()?) as f64;
+        let members = front.members()? as f64;
         Facts::of_front(front, words, |params| {
             let bits = params.verify_bits as f64;
             Ok((bloom::fill(members, f64::from(params.bloom_hashes), bits) * bits) as u64)

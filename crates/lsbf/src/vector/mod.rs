@@ -1,6 +1,7 @@
 //! The vectors, bit strings, strings and sets that filters accept, as borrowed views.
 
 pub(crate) mod dense;
+pub mod exact;
 pub mod set;
 pub(crate) mod text;
 

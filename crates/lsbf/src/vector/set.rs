@@ -26,13 +26,20 @@ fn is_canonical(text: &str) -> bool {
     !text.starts_with('+') && (digits == "0" && text == "0" || !digits.starts_with('0'))
 }
 
-/// The set that a bit string represents: the hashed positions of its 1 bits, counted from 0.
-pub fn ones(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
-    set.flat_map(|(at, &byte)| {
-        let bits = (0..8).filter(move |bit| byte << bit & 0x80 != 0);
-        bits.map(move |bit| number_element((at * 8 + bit) as i64))
-    })
+/// Calls a function with the elements of the set that a bit string represents: the positions of its 1 bits, counted from 0.
+#[inline(always)]
+pub fn for_each_one(bytes: &[u8], mut one: impl FnMut(usize)) {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    for (at, word) in words.iter().chain(std::iter::once(&last)).enumerate() {
+        let mut word = u64::from_be_bytes(*word);
+        while word != 0 {
+            let zeros = word.leading_zeros() as usize;
+            one(at * 64 + zeros);
+            word ^= 1 << (63 - zeros);
+        }
+    }
 }
 
 /// The error for a vector that is not a set.
@@ -46,7 +53,11 @@ pub fn elements(vector: &Vector) -> Result<Vec<u64>> {
         Vector::Ints(ints) => Ok(ints.iter().map(|&i| number_element(i64::from(i))).collect()),
         Vector::BigInts(ints) => Ok(ints.iter().map(|&i| number_element(i)).collect()),
         Vector::Hashed(hashes) => Ok(hashes.to_vec()),
-        Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => Ok(ones(bytes).collect()),
+        Vector::Bits { bytes, .. } | Vector::Bytes(bytes) => {
+            let mut elements = Vec::new();
+            for_each_one(bytes, |at| elements.push(number_element(at as i64)));
+            Ok(elements)
+        }
         other => Err(not_a_set(other)),
     }
 }

@@ -88,33 +88,55 @@ impl Space {
 /// Every kind of filter with every space that it supports.
 pub fn all() -> Vec<(Kind, Space)> {
     let pairs = Kind::ALL.into_iter().flat_map(|kind| SPACES.map(|space| (kind, space)));
-    pairs.filter(|(kind, s)| *kind != Kind::Ilbf || matches!(s.metric, Metric::L2 | Metric::L1)).collect()
+    let supports = |(kind, space): &(Kind, Space)| match kind {
+        Kind::Ilbf => matches!(space.metric, Metric::L2 | Metric::L1),
+        Kind::Lsqf => matches!(space.metric, Metric::L2 | Metric::Cosine),
+        Kind::Probing => !matches!(space.metric, Metric::L2 | Metric::Cosine),
+        _ => true,
+    };
+    pairs.filter(supports).collect()
+}
+
+/// The same for filters whose members set bits, so that they are sets: adding a member twice changes nothing.
+pub fn of_bits() -> Vec<(Kind, Space)> {
+    all().into_iter().filter(|(kind, _)| *kind != Kind::Lsqf).collect()
+}
+
+/// The largest theta of queries.
+pub fn max_theta(engine: &Engine) -> f64 {
+    engine.max_theta().min(lsbf::limits::MAX_THETA)
 }
 
 pub fn params(kind: Kind, space: Space, capacity: i64, seed: i64) -> Params {
     let near = space.near();
     let mut options =
         Options { capacity: Some(capacity), near: Some(near), seed, symbols: space.symbols, ..Options::default() };
+    if kind == Kind::Lsqf {
+        (options.bits, options.cells, options.max_theta, options.fnr) = (Some(64), Some(18), Some(16.0), Some(0.01));
+    }
     if kind == Kind::Probing {
         // Specify all parameters, so that these filters do not change with the defaults.
         (options.tables, options.votes, options.bloom_hashes, options.bits) =
             (Some(6), Some(3), Some(10), Some(6 * 32 * capacity.max(16)));
         options.probes = Some(if space.metric == Metric::Jaccard { 1 } else { 40 });
         match space.metric {
-            Metric::L2 => (options.hashes, options.width) = (Some(8), Some(4.0 * near)),
             // Cauchy projections have heavy tails.
             Metric::L1 => (options.hashes, options.width) = (Some(5), Some(20.0 * near)),
-            Metric::Cosine => (options.hashes, options.polytope, options.far) = (Some(9), Some(16), Some(near * 5.2)),
             Metric::Hamming => options.hashes = Some(30),
-            Metric::Jaccard => options.hashes = Some(6),
+            _ => options.hashes = Some(6),
         }
     }
     parameters(kind, space.metric, &options).unwrap().0
 }
 
 pub fn engine(params: &Params, dims: usize) -> Engine {
+    centred(params, dims, &[])
+}
+
+/// An engine with a centre; an empty one stands for none.
+pub fn centred(params: &Params, dims: usize, centre: &[f32]) -> Engine {
     let dims = if params.metric == Metric::Jaccard { 0 } else { dims as u32 };
-    Engine::new(params.clone(), dims).unwrap()
+    Engine::centred(params.clone(), dims, centre.to_vec()).unwrap()
 }
 
 pub fn build(engine: &mut Engine, values: &[Value]) -> Owned {

@@ -1,13 +1,14 @@
 //! The fixed part of a filter, which determines the layout of the rest.
 
 use super::super::kind::Counters;
+use super::super::lsqf::body::Parts;
 use super::super::{list, sketch};
 use super::{
-    FIXED, HAS_BODY, HAS_CENTRE, IS_SPARSE, MAGIC, MAX_PARAMS, RESERVED, VERSION, bytes_of, bytes_of_mut, corrupt,
-    u32_at, u64_at,
+    FIXED, HAS_BODY, HAS_CENTRE, IS_QUOTIENT, IS_SPARSE, MAGIC, MAX_PARAMS, RESERVED, VERSION, bytes_of, bytes_of_mut,
+    corrupt, u32_at, u64_at,
 };
 use crate::error::Result;
-use crate::params::Params;
+use crate::params::{Kind, Layout, Params};
 
 /// The header of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Header {
     pub has_body: bool,
     /// Whether the body is a list of the bits set.
     pub is_sparse: bool,
+    /// Whether this is a quotient filter: it has no sketch, and its body has members instead of bits.
+    pub is_quotient: bool,
     /// Whether the filter has a centre.
     pub has_centre: bool,
     /// The length of the stored parameters in bytes.
@@ -24,7 +27,7 @@ pub struct Header {
     pub dims: u32,
     /// With a list: the number of registers of the sketch that are set; otherwise zero.
     pub registers: u32,
-    /// The number of bits set.
+    /// The number of bits set; for quotient filters, the number of members.
     pub ones: u64,
     /// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set.
     pub squares: u64,
@@ -45,8 +48,9 @@ impl Header {
         }
         let params_len = u32_at(bytes, 12) as usize;
         let (flags, registers) = (bytes[9], u32_at(bytes, 20));
-        let is_sparse = flags & IS_SPARSE != 0;
-        if flags & !(HAS_BODY | HAS_CENTRE | IS_SPARSE) != 0
+        let (is_sparse, is_quotient) = (flags & IS_SPARSE != 0, flags & IS_QUOTIENT != 0);
+        if flags & !(HAS_BODY | HAS_CENTRE | IS_SPARSE | IS_QUOTIENT) != 0
+            || is_sparse && is_quotient
             || bytes[10..12] != [0, 0]
             || is_sparse && flags & HAS_BODY == 0
             || (registers != 0) != is_sparse
@@ -59,6 +63,7 @@ impl Header {
         Ok(Header {
             has_body: flags & HAS_BODY != 0,
             is_sparse,
+            is_quotient,
             has_centre: flags & HAS_CENTRE != 0,
             params_len,
             dims: u32_at(bytes, 16),
@@ -89,7 +94,7 @@ impl Header {
     #[inline]
     pub(super) fn centre_start(&self) -> usize {
         self.words()
-            + match (self.has_body, self.is_sparse) {
+            + match (self.has_body && !self.is_quotient, self.is_sparse) {
                 (false, _) => 0,
                 (true, false) => sketch::WORDS,
                 (true, true) => list::register_words(self.registers),
@@ -102,14 +107,32 @@ impl Header {
         self.body_start()
             + match (self.has_body, self.is_sparse) {
                 (false, _) => 0,
+                _ if self.is_quotient => {
+                    Layout::of(params, self.dims).map_or(0, |layout| Parts::new(&layout, self.ones).words() as usize)
+                }
                 (true, false) => params.body_words() as usize,
                 (true, true) => list::position_words(self.ones),
             }
     }
 
+    /// The header of a new filter with these parameters, without members.
+    pub fn new(params: &Params, params_len: usize, dims: u32, has_centre: bool) -> Header {
+        Header { is_quotient: params.kind == Kind::Lsqf, ..Header::empty(params_len, dims, has_centre, false) }
+    }
+
     /// The header of a filter without members. With `has_body`, its image has space for sketch and bits.
     pub fn empty(params_len: usize, dims: u32, has_centre: bool, has_body: bool) -> Header {
-        Header { has_body, is_sparse: false, has_centre, params_len, dims, registers: 0, ones: 0, squares: 0 }
+        Header {
+            has_body,
+            is_sparse: false,
+            is_quotient: false,
+            has_centre,
+            params_len,
+            dims,
+            registers: 0,
+            ones: 0,
+            squares: 0,
+        }
     }
 
     /// The number of words before the bits: all words of a filter without members.
@@ -140,7 +163,12 @@ pub fn write_front(image: &mut [u64], header: &Header, params: &[u8], centre: &[
     let bytes = bytes_of_mut(image);
     bytes[4..8].copy_from_slice(&MAGIC.to_le_bytes());
     bytes[8] = VERSION;
-    let flags = [(header.has_body, HAS_BODY), (header.has_centre, HAS_CENTRE), (header.is_sparse, IS_SPARSE)];
+    let flags = [
+        (header.has_body, HAS_BODY),
+        (header.has_centre, HAS_CENTRE),
+        (header.is_sparse, IS_SPARSE),
+        (header.is_quotient, IS_QUOTIENT),
+    ];
     bytes[9] = flags.iter().map(|&(holds, flag)| if holds { flag } else { 0 }).sum();
     bytes[12..16].copy_from_slice(&(params.len() as u32).to_le_bytes());
     bytes[16..20].copy_from_slice(&header.dims.to_le_bytes());

@@ -7,17 +7,18 @@
 //! byte  0  4  length word of PostgreSQL
 //!       4  4  "LSBF"
 //!       8  1  version, 1
-//!       9  1  flags: 1 has a body, 2 has a centre, 4 the body is a list
+//!       9  1  flags: 1 has a body, 2 has a centre, 4 the body is a list, 8 quotient filter
 //!      10  2  zero
 //!      12  4  length of the parameters
 //!      16  4  dims, 0 for sets and if not known yet
 //!      20  4  with a list: number of registers of the member sketch that are set; otherwise zero
-//!      24  8  number of bits set
+//!      24  8  number of bits set; quotient filter: number of members
 //!      32  8  ILBF: sum over all small Bloom filters of the square of the number of bits set; otherwise zero
 //!      40  .  parameters (bincode), padded with zeros to a multiple of 8
-//!       .  1024  member sketch, only with a body; with a list, 2 bytes per register set, padded to a multiple of 8
+//!       .  1024  member sketch, only with a body, not in a quotient filter; with a list, 2 bytes per register set, padded to a multiple of 8
 //!       .  .  centre, only if there is one: dims single-precision numbers, padded to a multiple of 8
-//!       .  .  bit words, only with a body; with a list, 4 bytes per bit set, padded to a multiple of 8
+//!       .  .  bit words, only with a body; with a list, 4 bytes per bit set, padded to a multiple of 8; quotient filter: its
+//!             members, see `filter/lsqf/body.rs`
 //! ```
 //! All numbers are little endian. A filter has a body if it has members.
 
@@ -40,6 +41,7 @@ const VERSION: u8 = 1;
 const HAS_BODY: u8 = 1;
 const HAS_CENTRE: u8 = 2;
 const IS_SPARSE: u8 = 4;
+const IS_QUOTIENT: u8 = 8;
 /// Bytes before the parameters.
 pub const FIXED: usize = 40;
 /// Bytes of PostgreSQL's length word.

@@ -5,7 +5,7 @@
 
 use super::corrupt;
 use crate::error::Result;
-use crate::params::{Kind, Params, Probing};
+use crate::params::{Kind, Params, Probing, Quotient};
 
 fn config() -> impl bincode::config::Config {
     bincode::config::standard().with_little_endian().with_variable_int_encoding()
@@ -17,6 +17,9 @@ pub fn encode_params(params: &Params) -> Vec<u8> {
     let mut bytes = bincode::serde::encode_to_vec(params, config()).expect(ALWAYS);
     if let Some(probing) = &params.probing {
         bytes.extend(bincode::serde::encode_to_vec(probing, config()).expect(ALWAYS));
+    }
+    if let Some(quotient) = &params.quotient {
+        bytes.extend(bincode::serde::encode_to_vec(quotient, config()).expect(ALWAYS));
     }
     bytes
 }
@@ -31,6 +34,13 @@ pub fn decode_params(bytes: &[u8]) -> Result<Params> {
             bincode::serde::decode_from_slice(&bytes[used..], config());
         let (probing, more) = decoded.map_err(unreadable)?;
         params.probing = Some(probing);
+        used += more;
+    }
+    if params.kind == Kind::Lsqf {
+        let decoded: std::result::Result<(Quotient, usize), _> =
+            bincode::serde::decode_from_slice(&bytes[used..], config());
+        let (quotient, more) = decoded.map_err(unreadable)?;
+        params.quotient = Some(quotient);
         used += more;
     }
     if used != bytes.len() || encode_params(&params) != bytes {

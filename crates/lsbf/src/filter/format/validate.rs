@@ -1,11 +1,12 @@
 //! Complete validation of filters from untrusted sources.
 
-use super::super::{count, ilbf, list, sketch};
+use super::super::{count, ilbf, list, lsqf, sketch};
 use super::{FIXED, Header, MAX_PARAMS, RESERVED, View, bytes_of, bytes_of_mut, centre_hash, corrupt, decode_params};
 use crate::error::Result;
 use crate::hash::check_expansion;
 use crate::interrupt;
-use crate::params::{Family, Params, check_dims};
+use crate::limits::MAX_BYTES;
+use crate::params::{Family, Kind, Params, check_dims};
 use std::ops::DerefMut;
 
 /// Checks the dims of a header.
@@ -14,7 +15,11 @@ fn check_header_dims(params: &Params, header: &Header) -> Result<()> {
         return if header.dims == 0 { Ok(()) } else { Err(corrupt("sets have no dims")) };
     }
     if header.dims == 0 {
-        return if header.has_body { Err(corrupt("it has members but no dims")) } else { Ok(()) };
+        return match (header.has_body, params.family.has_blocks()) {
+            (true, _) => Err(corrupt("it has members but no dims")),
+            (_, true) => Err(corrupt("it has blocks but no dims")),
+            _ => Ok(()),
+        };
     }
     check_dims(u64::from(header.dims)).map_err(|e| corrupt(e.message))?;
     check_expansion(params, header.dims).map_err(|e| corrupt(e.message))
@@ -36,6 +41,9 @@ where
     check_image(&image)?;
     interrupt::check();
     let view = View::new(&image)?;
+    if view.header.is_quotient {
+        return Ok(image);
+    }
     let params = decode_params(view.stored())?;
     Ok(list::to_list(&params, &view, &view.centre()?, allocate)?.unwrap_or(image))
 }
@@ -51,6 +59,9 @@ fn check_length(payload: &[u8]) -> Result<usize> {
     check_header_dims(&params, &header)?;
     if header.has_centre != (params.centre() != 0) || header.has_centre && header.dims == 0 {
         return Err(corrupt("its centre is missing or unexpected"));
+    }
+    if header.is_quotient != (params.kind == Kind::Lsqf) || header.is_quotient && header.ones > MAX_BYTES * 8 {
+        return Err(corrupt("invalid flags"));
     }
     if header.is_sparse && !list::is_sparse(&params, header.registers, header.ones) {
         return Err(corrupt("it has too many bits set for a list"));
@@ -81,6 +92,12 @@ pub fn check_image(image: &[u64]) -> Result<()> {
     }
     if header.is_sparse {
         return list::check(&params, &view).map_err(corrupt);
+    }
+    if header.is_quotient {
+        return match (header.ones, header.squares) {
+            (1.., 0) => lsqf::change::check(&params, &view).map_err(corrupt),
+            _ => Err(corrupt("its counters are wrong")),
+        };
     }
     if !sketch::is_valid(&view.sketch()?) {
         return Err(corrupt("the member sketch is invalid"));

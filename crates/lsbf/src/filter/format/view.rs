@@ -4,7 +4,7 @@ use super::super::list::{self, Sparse};
 use super::super::{count, sketch};
 use super::{FIXED, Header, bytes_of, corrupt, header_of};
 use crate::error::Result;
-use crate::params::Params;
+use crate::params::{Kind, Params};
 
 /// A borrowed image with its decoded header.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,10 @@ impl<'a> View<'a> {
     /// Checks what merging relies on: the image is complete, and no listed position is beyond the end.
     pub fn check(&self, params: &Params) -> Result<()> {
         let header = &self.header;
-        if self.words.len() != header.image_words(params) || header.has_centre != (params.centre() != 0) {
+        if self.words.len() != header.image_words(params)
+            || header.has_centre != (params.centre() != 0)
+            || header.is_quotient != (params.kind == Kind::Lsqf)
+        {
             return Err(corrupt("its length does not match its parameters"));
         }
         self.check_list(params)
@@ -53,10 +56,19 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The member sketch.
+    /// The number of members: an estimate, except for quotient filters.
+    pub fn members(&self) -> Result<u64> {
+        match (self.header.has_body, self.header.is_quotient) {
+            (false, _) => Ok(0),
+            (true, true) => Ok(self.header.ones),
+            (true, false) => Ok(sketch::estimate(&self.sketch()?)),
+        }
+    }
+
+    /// The member sketch; empty for quotient filters.
     pub fn sketch(&self) -> Result<[u64; sketch::WORDS]> {
         let invalid = || corrupt("the member sketch is invalid");
-        match (self.header.has_body, self.header.is_sparse) {
+        match (self.header.has_body && !self.header.is_quotient, self.header.is_sparse) {
             (false, _) => Ok([0; sketch::WORDS]),
             (true, false) => self.words[self.header.words()..].first_chunk().copied().ok_or_else(invalid),
             (true, true) => sketch::unlisted(self.registers()).ok_or_else(invalid),

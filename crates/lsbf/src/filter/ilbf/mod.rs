@@ -89,10 +89,20 @@ impl kind::Kind for Ilbf {
         Ok(plan.accepts(theta, |theta| counting::votes(params, projections(hasher), body, theta, scratch)))
     }
 
-    fn votes<B: Body + ?Sized>(&mut self, body: &B, theta: f64) -> Result<u32> {
+    fn votes<B: Body + ?Sized>(&mut self, _: Counters, body: &B, theta: f64) -> Result<u32> {
         Ok(counting::votes(&self.params, projections(&self.hasher), body, theta, &mut self.scratch))
     }
 
+    fn bytes(&self) -> usize {
+        self.hasher.bytes()
+            + size_of::<Scratch>()
+            + self.starts.capacity() * size_of::<u64>()
+            + self.plans.values().map(VotePlan::bytes).sum::<usize>()
+            + self.distances.values().map(DistancePlan::bytes).sum::<usize>()
+    }
+}
+
+impl kind::BitKind for Ilbf {
     #[inline]
     fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)> {
         let Ilbf { params, hasher, starts, .. } = self;
@@ -105,14 +115,6 @@ impl kind::Kind for Ilbf {
         }));
         let id = hasher.id(vector);
         Ok((id, write(params, starts, id, body)))
-    }
-
-    fn bytes(&self) -> usize {
-        self.hasher.bytes()
-            + size_of::<Scratch>()
-            + self.starts.capacity() * size_of::<u64>()
-            + self.plans.values().map(VotePlan::bytes).sum::<usize>()
-            + self.distances.values().map(DistancePlan::bytes).sum::<usize>()
     }
 }
 

@@ -14,23 +14,21 @@ use crate::hash::probe::{Alternative, RANKS, Source, Walk};
 use crate::hash::projection::neighbour;
 use crate::hash::rng::Stream;
 use crate::limits::MAX_PROBES;
-use crate::params::{Family, Metric, Params};
+use crate::params::{Family, Params};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The number of distances at which g is estimated, four per doubling. They are normalized: see [`seen`].
 const DISTANCES: usize = 33;
 
-/// The largest of these distances.
+/// The largest of these distances, in widths of a bucket.
 const LAST_DISTANCE: f64 = 2.0;
 
 /// The number of probe counts for which g is estimated: 1, 2, 3, 4, 6, 8, 12, and so on.
 const COUNTS: usize = 24;
 
 /// The number of hashes in a pool, which can be drawn in a few hundredths of a second.
-fn pool_size(shape: &Shape) -> usize {
-    if shape.law == Family::CrossPolytope { 8192 } else { 65536 }
-}
+const POOL_SIZE: usize = 1 << 16;
 
 /// The number of simulated tables for an accurate estimate.
 pub const TABLES: u32 = 8000;
@@ -61,51 +59,18 @@ pub fn count(i: usize) -> u32 {
     }
 }
 
-/// The parameters that g depends on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shape {
-    /// The family without fast transforms.
-    law: Family,
-    polytope: u32,
-    hashes: u32,
-}
-
-impl Shape {
-    /// The shape of a filter.
-    pub fn of(params: &Params) -> Shape {
-        Shape { law: params.family.law(), polytope: params.polytope(), hashes: params.hashes }
-    }
-}
-
-/// A distance normalized for the family: the chord of two directions, a multiple of the width, or a fraction of bits.
+/// A distance normalized for the family: a multiple of the width, or a fraction of bits.
 pub fn seen(params: &Params, distance: f64) -> f64 {
-    seen_at(params, distance, params.width)
-}
-
-/// Like [`seen`], for a vector whose length differs from the filter's.
-pub fn seen_at(params: &Params, distance: f64, length: f64) -> f64 {
-    match params.family.law() {
+    match params.family {
         Family::Symbols => distance / 2.0,
-        Family::Bits | Family::MinHash => distance,
-        Family::Gaussian | Family::Cauchy => distance / params.width,
-        Family::Hyperplane => libm::sqrt(2.0 * distance),
-        // Bit strings are vectors of zeros and ones; lengths are fractions of the largest possible one.
-        _ if params.metric == Metric::Hamming => libm::sqrt(distance) / length,
-        // Vectors of length 1 before the centre is subtracted.
-        _ if params.metric == Metric::Cosine => libm::sqrt(2.0 * distance) / length,
-        // In many dimensions, a random difference is practically orthogonal to the vector.
-        _ => {
-            let aside = distance / length;
-            libm::sqrt(2.0 - 2.0 / libm::sqrt(1.0 + aside * aside))
-        }
+        Family::Cauchy => distance / params.width,
+        _ => distance,
     }
 }
 
 /// A simulated hash of a query: the costs of its alternatives, and which of them a member at each distance has (0 for
 /// the query's own bucket).
 struct Single {
-    /// The unit of costs; the largest one of a table is used.
-    top: f32,
     costs: Vec<f32>,
     members: [usize; DISTANCES],
 }
@@ -113,30 +78,10 @@ struct Single {
 /// None of the considered alternatives.
 const NONE: usize = usize::MAX;
 
-fn chord(distance: f64) -> (f64, f64) {
-    let cos = (1.0 - distance * distance / 2.0).clamp(-1.0, 1.0);
-    (cos, libm::sqrt((1.0 - cos * cos).max(0.0)))
-}
-
 impl Single {
-    fn draw(shape: &Shape, s: &mut Stream) -> Single {
-        match shape.law {
-            Family::CrossPolytope => Single::polytope(shape.polytope as usize, s),
-            Family::Hyperplane => {
-                let (y, z) = (s.gaussian(), s.gaussian());
-                let member = |i: usize| {
-                    let (cos, sin) = chord(distance(i));
-                    usize::from((cos * y + sin * z >= 0.0) != (y >= 0.0))
-                };
-                let size = y.abs() as f32;
-                Single { top: size, costs: vec![size], members: std::array::from_fn(member) }
-            }
-            _ => Single::projection(shape, s),
-        }
-    }
-
-    fn projection(shape: &Shape, s: &mut Stream) -> Single {
-        let (inside, z) = (s.uniform(), if shape.law == Family::Cauchy { s.cauchy() } else { s.gaussian() });
+    /// A Cauchy projection.
+    fn draw(s: &mut Stream) -> Single {
+        let (inside, z) = (s.uniform(), s.cauchy());
         let shifts: Vec<(i64, f64)> = (1..=RANKS).map(|rank| neighbour(inside, rank)).collect();
         let member = |i: usize| {
             let shift = crate::hash::floor(inside + distance(i) * z);
@@ -144,32 +89,13 @@ impl Single {
             if shift == 0 { 0 } else { found.map_or(NONE, |at| at + 1) }
         };
         let members = std::array::from_fn(member);
-        Single { top: 1.0, costs: shifts.iter().map(|alternative| alternative.1 as f32).collect(), members }
-    }
-
-    fn polytope(dims: usize, s: &mut Stream) -> Single {
-        let y: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
-        let z: Vec<f64> = (0..dims).map(|_| s.gaussian()).collect();
-        let mut order: Vec<usize> = (0..dims).collect();
-        order.sort_by(|&a, &b| y[b].abs().total_cmp(&y[a].abs()));
-        order.truncate(RANKS + 1);
-        let top = y[order[0]].abs();
-        let member = |i: usize| {
-            let (cos, sin) = chord(distance(i));
-            let moved = |at: usize| cos * y[at] + sin * z[at];
-            let nearest = (1..dims).fold(0, |best, at| if moved(at).abs() > moved(best).abs() { at } else { best });
-            let same_side = (moved(nearest) >= 0.0) == (y[nearest] >= 0.0);
-            order.iter().position(|&at| same_side && at == nearest).unwrap_or(NONE)
-        };
-        let members = std::array::from_fn(member);
-        let costs = order[1..].iter().map(|&at| (top - y[at].abs()) as f32).collect();
-        Single { top: top as f32, costs, members }
+        Single { costs: shifts.iter().map(|alternative| alternative.1 as f32).collect(), members }
     }
 }
 
 /// g at every distance and probe count up to `max_probes`.
 pub struct Curve {
-    shape: Shape,
+    hashes: u32,
     tables: u32,
     max_probes: u32,
     /// The average number of keys that can be enumerated, which may be less than `max_probes`.
@@ -179,14 +105,10 @@ pub struct Curve {
     odds: [[f64; COUNTS]; DISTANCES],
 }
 
-type Pool = (Shape, Rc<Vec<Single>>);
-
-const REMEMBERED_POOLS: usize = 8;
-
 const REMEMBERED_CURVES: usize = 256;
 
 thread_local! {
-    static POOLS: RefCell<Vec<Pool>> = const { RefCell::new(Vec::new()) };
+    static POOL: RefCell<Vec<Rc<Vec<Single>>>> = const { RefCell::new(Vec::new()) };
     static CURVES: RefCell<Vec<Rc<Curve>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -202,26 +124,25 @@ fn remember<T: Clone>(kept: &RefCell<Vec<T>>, max: usize, is_it: impl Fn(&T) -> 
     made
 }
 
-fn pool(shape: &Shape) -> Rc<Vec<Single>> {
-    let single = Shape { hashes: 1, ..*shape };
+/// The simulated hashes.
+fn pool() -> Rc<Vec<Single>> {
     let draw = || {
         let mut s = Stream::new(2007, 0);
-        (single, Rc::new((0..pool_size(shape)).map(|_| Single::draw(shape, &mut s)).collect()))
+        Rc::new((0..POOL_SIZE).map(|_| Single::draw(&mut s)).collect())
     };
-    POOLS.with(|pools| remember(pools, REMEMBERED_POOLS, |kept| kept.0 == single, draw)).1
+    POOL.with(|pool| remember(pool, 1, |_| true, draw))
 }
 
 /// A simulated table. Keys are words with one bit for each of its cheapest alternatives.
 struct Drawn<'a> {
     table: Vec<&'a Single>,
-    unit: f32,
     /// The hash and the number of the cheapest alternatives.
     cheapest: RefCell<Vec<(usize, usize)>>,
 }
 
 impl Source for Drawn<'_> {
     fn alternatives(&self, hash: usize, bound: f32, out: &mut Vec<Alternative>) {
-        let costs = self.table[hash].costs.iter().map(|cost| cost * self.unit).take_while(|&cost| cost < bound);
+        let costs = self.table[hash].costs.iter().copied().take_while(|&cost| cost < bound);
         out.extend(costs.zip(1..).map(|(cost, mark)| Alternative::new(cost, hash, mark)));
     }
 
@@ -256,16 +177,16 @@ impl Drawn<'_> {
 
 impl Curve {
     /// The curve of a filter for up to `max_probes` probes, estimated from `tables` simulated tables.
-    pub fn of(shape: Shape, max_probes: u32, tables: u32) -> Rc<Curve> {
+    pub fn of(hashes: u32, max_probes: u32, tables: u32) -> Rc<Curve> {
         // With many probes, fewer tables are simulated, to limit the time.
         let tables = tables.min((MAX_WALKED / max_probes.max(1)).max(MIN_TABLES));
-        let is_it = |kept: &Rc<Curve>| kept.shape == shape && kept.max_probes >= max_probes && kept.tables == tables;
-        let make = || Rc::new(Curve::measure(shape, max_probes, tables));
+        let is_it = |kept: &Rc<Curve>| kept.hashes == hashes && kept.max_probes >= max_probes && kept.tables == tables;
+        let make = || Rc::new(Curve::measure(hashes, max_probes, tables));
         CURVES.with(|curves| remember(curves, REMEMBERED_CURVES, is_it, make))
     }
 
-    fn measure(shape: Shape, max_probes: u32, tables: u32) -> Curve {
-        let pool = pool(&shape);
+    fn measure(hashes: u32, max_probes: u32, tables: u32) -> Curve {
+        let pool = pool();
         let mut s = Stream::new(2007, 1);
         let mut walk = Walk::default();
         let mut found = [[0u32; COUNTS]; DISTANCES];
@@ -273,9 +194,8 @@ impl Curve {
         let last = (0..COUNTS).find(|&i| count(i) >= max_probes).unwrap_or(COUNTS - 1);
         let probes = count(last) as usize - 1;
         for number in 0..tables {
-            let table: Vec<&Single> = (0..shape.hashes).map(|_| &pool[s.below(pool.len() as u64) as usize]).collect();
-            let top = table.iter().fold(0.0f32, |top, single| top.max(single.top));
-            let drawn = Drawn { table, unit: 1.0 / top, cheapest: RefCell::default() };
+            let table: Vec<&Single> = (0..hashes).map(|_| &pool[s.below(pool.len() as u64) as usize]).collect();
+            let drawn = Drawn { table, cheapest: RefCell::default() };
             walk.start(drawn.table.len(), probes, &drawn);
             let wanted: [Option<u64>; DISTANCES] = std::array::from_fn(|distance| drawn.member(distance));
             // The number of the probe that finds each key. Members at similar distances often have the same key.
@@ -319,7 +239,7 @@ impl Curve {
         }
         let min = 0.5 / f64::from(tables);
         let odds = hits.map(|hits| hits.map(|hit| libm::log((hit + min) / (1.0 - hit + min))));
-        Curve { shape, tables, max_probes, keys: given as f64 / f64::from(WALKED_OUT.min(tables)), hits, odds }
+        Curve { hashes, tables, max_probes, keys: given as f64 / f64::from(WALKED_OUT.min(tables)), hits, odds }
     }
 
     /// The average number of keys that can be enumerated.
@@ -354,27 +274,8 @@ impl Curve {
     }
 
     fn tail(&self, last: usize, seen: f64, at: usize) -> f64 {
-        let hashes = f64::from(self.shape.hashes);
         let known = libm::log(self.hits[last][at]);
-        let from = distance(last);
-        let log = match self.shape.law {
-            Family::CrossPolytope | Family::Hyperplane => {
-                // P(same hash) decreases like exp(-x) with x = d^2 / (4 - d^2); x = 1 for orthogonal directions.
-                let x = |d: f64| {
-                    let d = d.min(1.95);
-                    d * d / (4.0 - d * d)
-                };
-                let choices = f64::from((2 * self.shape.polytope).max(2));
-                let unrelated = libm::log(f64::from(count(at))) - hashes * libm::log(choices);
-                let (start, end) = (x(from), 1.0);
-                if start >= end {
-                    return libm::exp(known.min(unrelated));
-                }
-                known + (unrelated.min(known) - known) * ((x(seen) - start) / (end - start)).min(1.0)
-            }
-            _ => known - hashes * libm::log(seen / from),
-        };
-        libm::exp(log)
+        libm::exp(known - f64::from(self.hashes) * libm::log(seen / distance(last)))
     }
 }
 
@@ -410,16 +311,16 @@ pub fn hit(params: &Params, distance: f64, probes: u32) -> f64 {
 
 fn hit_by(params: &Params, distance: f64, probes: u32, max_probes: u32, tables: u32) -> f64 {
     let seen = seen(params, distance.min(params.metric.largest()));
-    match params.family.law() {
+    match params.family {
         _ if !seen.is_finite() => 0.0,
         Family::MinHash | Family::Bits | Family::Symbols => closed(params, seen, probes),
-        _ => Curve::of(Shape::of(params), max_probes, tables).hit(seen, probes),
+        _ => Curve::of(params.hashes, max_probes, tables).hit(seen, probes),
     }
 }
 
 /// g in closed form, for the families that have one.
 pub fn closed(params: &Params, seen: f64, probes: u32) -> f64 {
-    match params.family.law() {
+    match params.family {
         Family::MinHash => libm::pow(1.0 - seen, f64::from(params.hashes)),
         _ => flips(params.hashes, seen, probes),
     }

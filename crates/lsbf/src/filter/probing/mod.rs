@@ -1,17 +1,18 @@
 //! LSBF with `match => 'any'`: each table is a blocked Bloom filter of its keys, with all bits of a key in one cache
-//! line. A query tries the keys that a near member is likely to have, most likely first. It is accepted if enough
-//! tables contain one of them.
+//! line. A query tries the keys that a near member is likely to have, most likely first; with keys of blocks and of minima,
+//! only its own. It is accepted if enough tables contain one of them.
 
 pub mod curve;
 
 use super::bits::{Body, BodyMut};
-use super::kind::{Counters, Kind};
-use crate::error::Result;
+use super::kind::{BitKind, Counters, Kind};
+use crate::error::{Error, Result};
+use crate::hash::agreement::Reach;
 use crate::hash::keys::Keys;
 use crate::hash::probe::{AT_ONCE, RANKS, Walk};
 use crate::hash::{Functions, Hasher, Lsh};
 use crate::mix::{mix, reduce};
-use crate::params::{LINE, Params};
+use crate::params::{Family, LINE, Params, shown};
 use crate::vector::Vector;
 
 /// The hash functions of a filter with `match => 'any'`, and scratch memory for one vector.
@@ -19,23 +20,57 @@ pub struct Probing {
     params: Params,
     hasher: Hasher,
     walk: Walk,
-    /// The theta of the last query, and its number of probes.
-    probes: (f64, u32),
+    dims: u32,
+    /// With keys of blocks: which thetas queries can have, and the votes that they need.
+    reach: Option<Reach>,
+    /// The theta of the last query, its number of probes, and the votes it needs.
+    last: (f64, u32, u32),
+    /// The keys of a query that tries only its own, and the first words of their lines.
+    own: Vec<(u64, u64)>,
 }
 
 impl Probing {
     /// Expands the hash functions of a filter.
-    pub fn new(params: &Params, dims: u32, centre: &[f32]) -> Result<Self> {
-        let hasher = Hasher::new(params, Functions::new(params, dims, centre)?);
-        Ok(Probing { params: params.clone(), hasher, walk: Walk::default(), probes: (0.0, 0) })
+    pub fn new(params: &Params, dims: u32) -> Result<Self> {
+        let hasher = Hasher::new(params, Functions::new(params, dims)?);
+        let own = Vec::with_capacity(params.tables as usize);
+        let reach = params.family.has_blocks().then(|| Reach::of(params, dims));
+        Ok(Probing { params: params.clone(), hasher, walk: Walk::default(), dims, reach, last: (0.0, 0, 0), own })
+    }
+
+    /// The largest theta of a query; infinity if there is none.
+    pub fn max_theta(&self) -> f64 {
+        self.reach.map_or(f64::INFINITY, |reach| reach.max_theta)
+    }
+
+    /// Checks that queries can have this theta.
+    #[inline]
+    pub fn check_theta(&self, theta: f64) -> Result<()> {
+        match &self.reach {
+            Some(reach) => check_theta(reach, theta),
+            None => Ok(()),
+        }
+    }
+
+    /// Prepares queries with this theta.
+    #[inline]
+    fn prepare(&mut self, theta: f64) {
+        if self.last.0 != theta {
+            let params = &self.params;
+            self.last = match &self.reach {
+                Some(reach) => (theta, 1, reach.votes(params, self.dims, theta)),
+                None => (theta, curve::probes(params, theta), params.votes),
+            };
+        }
     }
 
     /// The number of tables that contain one of the query's keys. With `enough`, counting stops as soon as that number
     /// is reached or out of reach.
-    fn count<B: Body + ?Sized>(&mut self, body: &B, theta: f64, enough: Option<u32>) -> Result<u32> {
-        if self.probes.0 != theta {
-            self.probes = (theta, curve::probes(&self.params, theta));
+    fn count<B: Body + ?Sized>(&mut self, body: &B, enough: Option<u32>) -> Result<u32> {
+        if self.reach.is_some() || self.params.family == Family::MinHash {
+            return self.count_own(body, enough);
         }
+        let probes = self.last.1;
         let mut votes = 0;
         for table in Table::all(&self.params) {
             let left = self.params.tables - table.number as u32;
@@ -43,9 +78,31 @@ impl Probing {
                 break;
             }
             let own = self.hasher.key(table.number)?;
-            votes += u32::from(hits(&table, self.probes.1, own, &self.hasher, &mut self.walk, body));
+            votes += u32::from(hits(&table, probes, own, &self.hasher, &mut self.walk, body));
         }
         self.walk.finish();
+        Ok(votes)
+    }
+
+    /// The same for a query that tries only its own keys, all of which are known at once.
+    fn count_own<B: Body + ?Sized>(&mut self, body: &B, enough: Option<u32>) -> Result<u32> {
+        self.hasher.finish()?;
+        let keys = &self.hasher.keys;
+        self.own.clear();
+        for (table, &key) in Table::all(&self.params).zip(keys.all()) {
+            let key = keys.mixed(table.number, key);
+            let start = table.line(key);
+            body.prefetch(start as usize);
+            self.own.push((key, start));
+        }
+        let (mut votes, mut left) = (0, self.params.tables);
+        for &(key, start) in &self.own {
+            if enough.is_some_and(|enough| votes >= enough || votes + left < enough) {
+                break;
+            }
+            votes += u32::from(is_in_line(self.params.bloom_hashes, key, start, body));
+            left -= 1;
+        }
         Ok(votes)
     }
 }
@@ -58,29 +115,51 @@ impl Kind for Probing {
 
     #[inline]
     fn contains<B: Body + ?Sized>(&mut self, _: Counters, body: &B, theta: f64) -> Result<bool> {
-        let enough = self.params.votes;
-        Ok(self.count(body, theta, Some(enough))? >= enough)
+        self.prepare(theta);
+        let enough = self.last.2;
+        Ok(self.count(body, Some(enough))? >= enough)
     }
 
-    fn votes<B: Body + ?Sized>(&mut self, body: &B, theta: f64) -> Result<u32> {
-        self.count(body, theta, None)
+    fn votes<B: Body + ?Sized>(&mut self, _: Counters, body: &B, theta: f64) -> Result<u32> {
+        self.prepare(theta);
+        self.count(body, None)
     }
 
+    fn bytes(&self) -> usize {
+        self.hasher.bytes() + self.walk.bytes() + self.own.capacity() * size_of::<(u64, u64)>()
+    }
+}
+
+impl BitKind for Probing {
     fn add<B: BodyMut + ?Sized>(&mut self, body: &mut B, vector: &Vector) -> Result<(u64, Counters)> {
         let Probing { params, hasher, .. } = self;
         hasher.finish()?;
+        let with_key = |(table, &word): (Table, &u64)| (table, hasher.keys.mixed(table.number, word));
+        // All lines are prefetched before the first is changed.
+        for (table, key) in Table::all(params).zip(hasher.keys.all()).map(with_key) {
+            body.prefetch(table.line(key) as usize);
+        }
         let mut ones = 0;
-        for (table, &word) in Table::all(params).zip(hasher.keys.all()) {
-            let key = hasher.keys.mixed(table.number, word);
+        for (table, key) in Table::all(params).zip(hasher.keys.all()).map(with_key) {
             let start = table.line(key) * 64;
             ones += places(key, 0..table.hashes).map(|place| body.set(start + place)).sum::<u64>();
         }
         Ok((hasher.id(vector), Counters { ones, squares: 0 }))
     }
+}
 
-    fn bytes(&self) -> usize {
-        self.hasher.bytes() + self.walk.bytes()
+/// Checks that queries of a filter of blocks can have this theta.
+pub fn check_theta(reach: &Reach, theta: f64) -> Result<()> {
+    // The largest theta may be rounded.
+    if theta <= reach.max_theta * (1.0 + 1e-9) {
+        return Ok(());
     }
+    Err(Error::parameter(format!(
+        "theta must be at most {} for this filter, not {}",
+        shown(reach.max_theta),
+        shown(theta)
+    ))
+    .with_hint("Create the filter with a larger near, and query it with a smaller theta."))
 }
 
 const LINE_WORDS: u64 = LINE / 64;

@@ -47,7 +47,7 @@ CREATE FUNCTION lsbf_new(
     bits bigint DEFAULT NULL, verify_bits bigint DEFAULT NULL, bloom_hashes integer DEFAULT NULL,
     overflow integer DEFAULT NULL, robust boolean DEFAULT NULL, alphabet text DEFAULT 'bits',
     transform text DEFAULT NULL, match text DEFAULT 'all', probes integer DEFAULT NULL, votes integer DEFAULT NULL,
-    polytope integer DEFAULT NULL, centre real[] DEFAULT NULL, length double precision DEFAULT NULL
+    blocks integer DEFAULT NULL
 ) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
@@ -60,19 +60,30 @@ CREATE FUNCTION ilbf_new(
 ) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'ilbf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
+CREATE FUNCTION lsqf_new(
+    dims integer DEFAULT NULL, near double precision DEFAULT NULL, far double precision DEFAULT NULL,
+    bits bigint DEFAULT NULL, seed bigint DEFAULT 0, metric text DEFAULT 'l2', fnr double precision DEFAULT NULL,
+    max_theta double precision DEFAULT NULL, cells integer DEFAULT NULL, length double precision DEFAULT NULL,
+    centre real[] DEFAULT NULL
+) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsqf_new' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+
 COMMENT ON FUNCTION dsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, integer, text, text)
     IS 'create an empty distance-sensitive Bloom filter';
-COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text, text, text, integer, integer, integer, real[], double precision)
+COMMENT ON FUNCTION lsbf_new(integer, bigint, double precision, double precision, integer, bigint, text, integer, double precision, bigint, bigint, integer, integer, boolean, text, text, text, integer, integer, integer)
     IS 'create an empty locality-sensitive Bloom filter';
 COMMENT ON FUNCTION ilbf_new(integer, bigint, double precision, double precision, integer, bigint, text, double precision, bigint, integer, integer, integer, boolean, text)
     IS 'create an empty integer-granularity locality-sensitive Bloom filter';
+COMMENT ON FUNCTION lsqf_new(integer, double precision, double precision, bigint, bigint, text, double precision, double precision, integer, double precision, real[])
+    IS 'create an empty locality-sensitive quotient filter';
 
 -- design: choosing parameters
 
 CREATE TYPE lsbf_choice AS (
     prototype lsbf, bytes_per_member double precision, fpr double precision, fnr double precision,
-    unrelated double precision, cost double precision, family text, tables integer, hashes integer,
-    polytope integer, probes integer, votes integer, near double precision, far double precision, capacity bigint
+    unrelated double precision, cost double precision, kind text, family text, bits bigint, tables integer,
+    hashes integer, blocks integer, probes integer, votes integer, near double precision, far double precision,
+    capacity bigint
 );
 COMMENT ON TYPE lsbf_choice IS 'an empty filter proposed by lsbf_design, with its size and predicted rates';
 
@@ -80,7 +91,7 @@ CREATE FUNCTION lsbf_design(
     metric text, near double precision, capacity bigint, dims integer DEFAULT NULL,
     far double precision DEFAULT NULL, fpr double precision DEFAULT NULL, fnr double precision DEFAULT NULL,
     prefer text DEFAULT 'balanced', length double precision DEFAULT NULL, centre real[] DEFAULT NULL,
-    alphabet text DEFAULT 'bits', seed bigint DEFAULT 0
+    alphabet text DEFAULT 'bits', seed bigint DEFAULT 0, max_theta double precision DEFAULT NULL
 ) RETURNS SETOF lsbf_choice
     AS 'MODULE_PATHNAME', 'lsbf_design' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000 ROWS 8;
 
@@ -88,18 +99,50 @@ CREATE FUNCTION lsbf_design_for(
     relation regclass, attribute text, near double precision, metric text DEFAULT NULL,
     far double precision DEFAULT NULL, fpr double precision DEFAULT NULL, fnr double precision DEFAULT NULL,
     prefer text DEFAULT 'balanced', capacity bigint DEFAULT NULL, sample integer DEFAULT 20000,
-    alphabet text DEFAULT 'bits', seed bigint DEFAULT 0
+    alphabet text DEFAULT 'bits', seed bigint DEFAULT 0, max_theta double precision DEFAULT NULL
 ) RETURNS SETOF lsbf_choice
     AS 'MODULE_PATHNAME', 'lsbf_design_for' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 8;
 
-COMMENT ON FUNCTION lsbf_design(text, double precision, bigint, integer, double precision, double precision, double precision, text, double precision, real[], text, bigint)
+COMMENT ON FUNCTION lsbf_design(text, double precision, bigint, integer, double precision, double precision, double precision, text, double precision, real[], text, bigint, double precision)
     IS 'propose empty filters, best first, with their sizes and predicted rates';
-COMMENT ON FUNCTION lsbf_design_for(regclass, text, double precision, text, double precision, double precision, double precision, text, bigint, integer, text, bigint)
+COMMENT ON FUNCTION lsbf_design_for(regclass, text, double precision, text, double precision, double precision, double precision, text, bigint, integer, text, bigint, double precision)
     IS 'propose empty filters for a table column, based on a sample of its rows, best first, with their sizes and predicted rates';
 
 CREATE FUNCTION lsbf_shingles(document text, n integer DEFAULT 5, unit text DEFAULT 'character') RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'lsbf_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION lsbf_shingles(text, integer, text) IS 'set of hashed shingles (runs of n characters or words) of a document';
+
+-- exact distances
+
+CREATE FUNCTION hamming_distance(a bit varying, b bit varying) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION hamming_distance(a bytea, b bytea) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_distance_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION hamming_distance(a integer[], b integer[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_distance_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION hamming_distance(a text, b text) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'hamming_distance_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION jaccard_distance(a bit varying, b bit varying) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'jaccard_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+CREATE FUNCTION jaccard_distance(a bytea, b bytea) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'jaccard_distance_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+CREATE FUNCTION jaccard_distance(a integer[], b integer[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'jaccard_distance_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+CREATE FUNCTION jaccard_distance(a bigint[], b bigint[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'jaccard_distance_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+CREATE FUNCTION jaccard_distance(a text[], b text[]) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'jaccard_distance_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+
+COMMENT ON FUNCTION hamming_distance(bit varying, bit varying) IS 'number of positions that differ';
+COMMENT ON FUNCTION hamming_distance(bytea, bytea) IS 'number of positions that differ';
+COMMENT ON FUNCTION hamming_distance(integer[], integer[]) IS 'number of positions that differ';
+COMMENT ON FUNCTION hamming_distance(text, text) IS 'number of positions that differ';
+COMMENT ON FUNCTION jaccard_distance(bit varying, bit varying) IS 'Jaccard distance of two sets: 1 - intersection / union';
+COMMENT ON FUNCTION jaccard_distance(bytea, bytea) IS 'Jaccard distance of two sets: 1 - intersection / union';
+COMMENT ON FUNCTION jaccard_distance(integer[], integer[]) IS 'Jaccard distance of two sets: 1 - intersection / union';
+COMMENT ON FUNCTION jaccard_distance(bigint[], bigint[]) IS 'Jaccard distance of two sets: 1 - intersection / union';
+COMMENT ON FUNCTION jaccard_distance(text[], text[]) IS 'Jaccard distance of two sets: 1 - intersection / union';
 
 -- queries
 
@@ -158,16 +201,16 @@ CREATE FUNCTION approx_votes(filter lsbf, vec text[], theta double precision DEF
     AS 'MODULE_PATHNAME', 'approx_votes_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION approx_votes(filter lsbf, vec text, theta double precision DEFAULT 1) RETURNS integer
     AS 'MODULE_PATHNAME', 'approx_votes_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION approx_votes(lsbf, bit, double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, bit varying, double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, bytea, double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, real[], double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, double precision[], double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, numeric[], double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, integer[], double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, bigint[], double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, text[], double precision) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION approx_votes(lsbf, text, double precision) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION approx_votes(lsbf, bit, double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, bit varying, double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, bytea, double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, real[], double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, double precision[], double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, numeric[], double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, integer[], double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, bigint[], double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, text[], double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION approx_votes(lsbf, text, double precision) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
 
 CREATE FUNCTION approx_distance(filter lsbf, vec bit) RETURNS double precision
     AS 'MODULE_PATHNAME', 'approx_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -189,16 +232,16 @@ CREATE FUNCTION approx_distance(filter lsbf, vec text[]) RETURNS double precisio
     AS 'MODULE_PATHNAME', 'approx_distance_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION approx_distance(filter lsbf, vec text) RETURNS double precision
     AS 'MODULE_PATHNAME', 'approx_distance_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION approx_distance(lsbf, bit) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, bit varying) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, bytea) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, real[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, double precision[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, numeric[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, integer[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, bigint[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, text[]) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION approx_distance(lsbf, text) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bit) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bit varying) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bytea) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, real[]) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, double precision[]) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, numeric[]) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, integer[]) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, bigint[]) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, text[]) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION approx_distance(lsbf, text) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
 
 -- building and merging
 
@@ -233,6 +276,37 @@ COMMENT ON FUNCTION lsbf_add(lsbf, bigint[]) IS 'add a vector to a filter';
 COMMENT ON FUNCTION lsbf_add(lsbf, text[]) IS 'add a vector to a filter';
 COMMENT ON FUNCTION lsbf_add(lsbf, text) IS 'add a vector to a filter';
 
+CREATE FUNCTION lsbf_remove(filter lsbf, vec bit) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec bit varying) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec bytea) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec real[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_real' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec double precision[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_double' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec numeric[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_numeric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec integer[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec bigint[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_bigint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec text[]) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION lsbf_remove(filter lsbf, vec text) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION lsbf_remove(lsbf, bit) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, bit varying) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, bytea) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, real[]) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, double precision[]) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, numeric[]) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, integer[]) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, bigint[]) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, text[]) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION lsbf_remove(lsbf, text) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+
 CREATE FUNCTION lsbf_union(lsbf, lsbf) RETURNS lsbf
     AS 'MODULE_PATHNAME', 'lsbf_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION lsbf_union(lsbf, lsbf) IS 'union of two filters';
@@ -245,12 +319,15 @@ CREATE FUNCTION lsbf_info(
     OUT hashes integer, OUT bits bigint, OUT verify_bits bigint, OUT bloom_hashes integer, OUT overflow integer,
     OUT robust boolean, OUT blooms bigint, OUT slots integer, OUT blooms_aligned boolean, OUT votes integer,
     OUT seed bigint, OUT members bigint, OUT bits_set bigint, OUT fill double precision, OUT bytes bigint,
-    OUT fpr double precision, OUT fnr double precision, OUT match text, OUT probes integer, OUT polytope integer,
-    OUT length double precision, OUT centred boolean
+    OUT fpr double precision, OUT fnr double precision, OUT match text, OUT probes integer, OUT blocks integer,
+    OUT length double precision, OUT centred boolean, OUT coordinates integer, OUT cells integer,
+    OUT max_theta double precision
 ) RETURNS record
     AS 'MODULE_PATHNAME', 'lsbf_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE FUNCTION lsbf_kind(lsbf) RETURNS text
     AS 'MODULE_PATHNAME', 'lsbf_kind' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION lsbf_empty(lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_empty' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION lsbf_members(lsbf) RETURNS bigint
     AS 'MODULE_PATHNAME', 'lsbf_members' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION lsbf_fpr(filter lsbf, theta double precision DEFAULT 1) RETURNS double precision
@@ -267,12 +344,13 @@ CREATE FUNCTION lsbf_explain(lsbf) RETURNS text
 CREATE FUNCTION lsbf_overlap(lsbf, lsbf) RETURNS double precision
     AS 'MODULE_PATHNAME', 'lsbf_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 
-CREATE FUNCTION lsbf_cache(OUT kind text, OUT entries bigint, OUT bytes bigint) RETURNS SETOF record
+CREATE FUNCTION lsbf_cache(OUT kind text, OUT entries bigint, OUT bytes bigint, OUT loads bigint) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'lsbf_cache' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
 
 COMMENT ON FUNCTION lsbf_cache() IS 'memory used by this session to cache stored filters and hash functions';
 COMMENT ON FUNCTION lsbf_info(lsbf) IS 'kind, metric, parameters, members, fill, size and predicted rates of a filter';
 COMMENT ON FUNCTION lsbf_kind(lsbf) IS 'kind of a filter: dsbf, lsbf or ilbf';
+COMMENT ON FUNCTION lsbf_empty(lsbf) IS 'the filter without its members, as a prototype';
 COMMENT ON FUNCTION lsbf_members(lsbf) IS 'estimated number of distinct members (standard error 3.3 %)';
 COMMENT ON FUNCTION lsbf_fpr(lsbf, double precision) IS 'predicted false positive rate, at distance theta * far from the nearest member';
 COMMENT ON FUNCTION lsbf_fnr(lsbf, double precision, double precision) IS 'predicted false negative rate, at the given distance from a member';
@@ -313,49 +391,64 @@ COMMENT ON FUNCTION lsbf_agg_step(lsbf, bigint[], lsbf) IS 'transition function 
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, text[], lsbf) IS 'transition function of lsbf_agg';
 COMMENT ON FUNCTION lsbf_agg_step(lsbf, text, lsbf) IS 'transition function of lsbf_agg';
 
+CREATE FUNCTION lsbf_agg_final(lsbf) RETURNS lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_agg_final' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lsbf_agg_final(lsbf) IS 'final function of lsbf_agg and lsbf_union_agg';
+
 CREATE AGGREGATE lsbf_agg(vec bit, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec bit varying, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec bytea, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec real[], prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec double precision[], prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec numeric[], prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec integer[], prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec bigint[], prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec text[], prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 CREATE AGGREGATE lsbf_agg(vec text, prototype lsbf) (
-    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_agg_step, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE lsbf_agg(bit, lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(bit varying, lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(bytea, lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(real[], lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(double precision[], lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(numeric[], lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(integer[], lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(bigint[], lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(text[], lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE lsbf_agg(text, lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
 
 CREATE AGGREGATE lsbf_union_agg(lsbf) (
-    SFUNC = lsbf_union, STYPE = lsbf, SSPACE = 131072, COMBINEFUNC = lsbf_union, PARALLEL = SAFE
+    SFUNC = lsbf_union, STYPE = lsbf, SSPACE = 131072, FINALFUNC = lsbf_agg_final, COMBINEFUNC = lsbf_union,
+    PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE lsbf_union_agg(lsbf) IS 'union of all input filters';
 

@@ -83,6 +83,7 @@ unsafe extern "C-unwind" fn at_utility(
             guard::contained(|| {
                 engines::release();
                 new::release();
+                lsbf::rates::release();
             });
         }
     }

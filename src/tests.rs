@@ -172,13 +172,13 @@ mod tests {
         let rows: Vec<_> = vectors().into_iter().map(IntoDatum::into_datum).collect();
         transition.step(&[None, Some(prototype)]);
         assert!(transition.state.is_none(), "a NULL vector changed the state");
-        let created = crate::cache::engines::created();
+        let created = crate::cache::engines::usage().loads;
         let (few, many) = rows.split_at(150);
         few.iter().for_each(|row| transition.step(&[*row, Some(prototype)]));
         // A filter with few members is a list, which is replaced when it grows.
         let state = transition.state;
         many.iter().for_each(|row| transition.step(&[*row, Some(prototype)]));
-        assert_eq!(crate::cache::engines::created(), created + 1, "functions were expanded more than once");
+        assert_eq!(crate::cache::engines::usage().loads, created + 1, "functions were expanded more than once");
         assert_eq!(transition.state.map(|s| s.value()), state.map(|s| s.value()), "the state was not changed in place");
         let built = Spi::get_one_with_args::<String>(
             &format!(

@@ -38,9 +38,9 @@ CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.halfvec, theta pg_c
     AS 'MODULE_PATHNAME', 'approx_votes_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 CREATE FUNCTION %3$I.approx_votes(filter %1$I.lsbf, vec %2$I.sparsevec, theta pg_catalog.float8 DEFAULT 1) RETURNS pg_catalog.int4
     AS 'MODULE_PATHNAME', 'approx_votes_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold';
-COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.vector, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.halfvec, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
+COMMENT ON FUNCTION %3$I.approx_votes(%1$I.lsbf, %2$I.sparsevec, pg_catalog.float8) IS 'number of votes that approx_member compares with its threshold; lsqf: number of members that match';
 
 CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.vector) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
@@ -48,9 +48,9 @@ CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.halfvec) RETURNS
     AS 'MODULE_PATHNAME', 'approx_distance_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 CREATE FUNCTION %3$I.approx_distance(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS pg_catalog.float8
     AS 'MODULE_PATHNAME', 'approx_distance_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.vector) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.halfvec) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
-COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.sparsevec) IS 'estimated distance to the nearest member (ilbf only); NULL if no member is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.vector) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.halfvec) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
+COMMENT ON FUNCTION %3$I.approx_distance(%1$I.lsbf, %2$I.sparsevec) IS 'estimated distance to the nearest member (lsqf and ilbf); NULL if no member is near';
 
 -- building
 
@@ -63,6 +63,16 @@ CREATE FUNCTION %3$I.lsbf_add(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS %1$I
 COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.vector) IS 'add a vector to a filter';
 COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.halfvec) IS 'add a vector to a filter';
 COMMENT ON FUNCTION %3$I.lsbf_add(%1$I.lsbf, %2$I.sparsevec) IS 'add a vector to a filter';
+
+CREATE FUNCTION %3$I.lsbf_remove(filter %1$I.lsbf, vec %2$I.vector) RETURNS %1$I.lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION %3$I.lsbf_remove(filter %1$I.lsbf, vec %2$I.halfvec) RETURNS %1$I.lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION %3$I.lsbf_remove(filter %1$I.lsbf, vec %2$I.sparsevec) RETURNS %1$I.lsbf
+    AS 'MODULE_PATHNAME', 'lsbf_remove_sparsevec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION %3$I.lsbf_remove(%1$I.lsbf, %2$I.vector) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION %3$I.lsbf_remove(%1$I.lsbf, %2$I.halfvec) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
+COMMENT ON FUNCTION %3$I.lsbf_remove(%1$I.lsbf, %2$I.sparsevec) IS 'remove a vector from a quotient filter (lsqf); the filter is unchanged if the vector is not a member';
 
 -- aggregates
 
@@ -77,17 +87,20 @@ COMMENT ON FUNCTION %3$I.lsbf_agg_step(%1$I.lsbf, %2$I.halfvec, %1$I.lsbf) IS 't
 COMMENT ON FUNCTION %3$I.lsbf_agg_step(%1$I.lsbf, %2$I.sparsevec, %1$I.lsbf) IS 'transition function of lsbf_agg';
 
 CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.vector, prototype %1$I.lsbf) (
-    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
+    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, FINALFUNC = %1$I.lsbf_agg_final,
+    COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
 CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.halfvec, prototype %1$I.lsbf) (
-    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
+    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, FINALFUNC = %1$I.lsbf_agg_final,
+    COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
 CREATE AGGREGATE %3$I.lsbf_agg(vec %2$I.sparsevec, prototype %1$I.lsbf) (
-    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
+    SFUNC = %3$I.lsbf_agg_step, STYPE = %1$I.lsbf, SSPACE = 131072, FINALFUNC = %1$I.lsbf_agg_final,
+    COMBINEFUNC = %1$I.lsbf_union, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
-COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'filter of all input vectors and the members of the prototype, with the parameters of the prototype';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.vector, %1$I.lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.halfvec, %1$I.lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
+COMMENT ON AGGREGATE %3$I.lsbf_agg(%2$I.sparsevec, %1$I.lsbf) IS 'filter of all input vectors, with the parameters and members of the prototype; that of an lsqf must be empty';
 
 -- window functions
 
@@ -158,7 +171,7 @@ BEGIN
     )
     SELECT u.name INTO wrong FROM used u
       WHERE u.code IS NULL
-        OR u.code OPERATOR(pg_catalog.!~) '^\$libdir/(pg_lsbf:(lsbf_in|lsbf_union|approx_member_support|lsbf_agg_step_(vector|halfvec|sparsevec))|vector:(vector|halfvec|sparsevec)_in)$';
+        OR u.code OPERATOR(pg_catalog.!~) '^\$libdir/(pg_lsbf:(lsbf_in|lsbf_union|lsbf_agg_final|approx_member_support|lsbf_agg_step_(vector|halfvec|sparsevec))|vector:(vector|halfvec|sparsevec)_in)$';
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '"%" does not belong to pg_lsbf or pgvector', wrong
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Objects of these extensions were replaced, or moved to another schema.';

@@ -1,5 +1,8 @@
-//! lsbf_agg, lsbf_add and lsbf_union. The state of the aggregate is the filter itself, changed in place if possible.
-//! The changes themselves are implemented in [`lsbf::filter::change`].
+//! lsbf_agg, lsbf_add, lsbf_remove and lsbf_union. The state of the aggregate is the filter itself, changed in place if
+//! possible; that of a quotient filter with many members is an expanded object (`collected`). The changes themselves are
+//! implemented in [`lsbf::filter::change`].
+
+mod collected;
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::image::{self, Palloc};
@@ -7,10 +10,11 @@ use crate::boundary::signature;
 use crate::boundary::toast::truncated;
 use crate::cache::{engines, filters};
 use crate::vector::arrays::{Read, for_each_input, prefetch};
+use collected::Collected;
 use lsbf::error::{Error, Result};
 use lsbf::filter::Engine;
 use lsbf::filter::change::{self, Outcome, Target};
-use lsbf::filter::format::{self, View};
+use lsbf::filter::format::{self, Header, View};
 use lsbf::vector::Vector;
 use pgrx::pg_sys::Datum;
 use std::cell::Cell;
@@ -29,6 +33,15 @@ fn lsbf_add(call: &Call, read: Read) -> Result<Datum> {
 }
 for_each_input!("lsbf_add" -> signature::LSBF, lsbf_add);
 
+/// The filter without one of the members that are equal to the vector; the filter itself if there is none.
+fn lsbf_remove(call: &Call, read: Read) -> Result<Datum> {
+    let (filter, vector) = (image::read(call.required_filter(0))?, read(call, 1)?);
+    let remove = |engine: &mut Engine| change::remove(engine, &filter, &vector, &Palloc);
+    let removed = engines::with(&filter, filter.words.len(), &vector, remove)?;
+    Ok(removed.map_or_else(|| image::datum(filter.words), |image| image::datum(image)))
+}
+for_each_input!("lsbf_remove" -> signature::LSBF, lsbf_remove);
+
 /// The transition function: (state, vector, prototype). A new state is allocated in the memory of the row, and the
 /// executor copies it into that of the aggregate. A list of bits is replaced by a longer one; words are changed in
 /// place.
@@ -39,12 +52,24 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     let vector = read(call, 1)?;
     prefetch(&vector);
     let prototype = filters::whole(call.filter(2).ok_or_else(Error::no_prototype)?)?;
+    if prototype.header.is_quotient && prototype.header.has_body {
+        return Err(Error::prototype_has_members());
+    }
     let Some(state) = call.filter(0) else { return first_state(&prototype, &vector) };
+    if let Some(collected) = Collected::of(call, state) {
+        collect(collected, &vector, &prototype)?;
+        return Ok(state);
+    }
     let Some(image) = image::state(call, state) else {
         return with_member(&image::read(state)?, &vector);
     };
     let filter = View::new(image)?;
     check_prototype(&filter, &prototype)?;
+    if filter.header.is_quotient && filter.header.ones >= collected::FEW {
+        let collected = Collected::new(call, &filter)?;
+        collect(collected, &vector, &prototype)?;
+        return Ok(collected.datum());
+    }
     // The parameters are read from the prototype, as the state is borrowed for the change.
     let (header, words) = (filter.header, image.len());
     let add = |engine: &mut Engine| change::add(engine, Target::Own(image), &vector, &Palloc);
@@ -55,6 +80,15 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
         }
         _ => Ok(state),
     }
+}
+
+/// Adds a member to the state of a quotient filter.
+fn collect(collected: &mut Collected, vector: &Vector, prototype: &View) -> Result<()> {
+    check_alike_prototype(&collected.front(), prototype)?;
+    let header = Header { dims: collected.front().header.dims, ..prototype.header };
+    let hash = |engine: &mut Engine| engine.fingerprint(vector);
+    let member = engines::with_parameters_of(prototype, &header, prototype.words.len(), vector, hash)?;
+    collected.push(&member)
 }
 
 /// The state after the first row of a group.
@@ -78,14 +112,21 @@ thread_local! {
 
 /// All rows of a group must have the same prototype: it must hash like the state, and its members must be in the state.
 fn check_prototype(state: &View, prototype: &View) -> Result<()> {
+    check_alike_prototype(state, prototype)?;
+    if !prototype.header.has_body || contained(state, prototype)? {
+        return Ok(());
+    }
+    Err(Error::prototypes_differ("group", None))
+}
+
+/// A prototype must hash like the state.
+#[inline]
+fn check_alike_prototype(state: &View, prototype: &View) -> Result<()> {
     let (ours, theirs) = (&state.header, &prototype.header);
     let alike = state.stored() == prototype.stored()
         && (theirs.dims == 0 || theirs.dims == ours.dims)
         && (!theirs.has_centre || state.centre_bytes()? == prototype.centre_bytes()?);
-    if alike && (!theirs.has_body || contained(state, prototype)?) {
-        return Ok(());
-    }
-    Err(Error::prototypes_differ("group", change::check_alike(state, prototype).err()))
+    if alike { Ok(()) } else { Err(Error::prototypes_differ("group", change::check_alike(state, prototype).err())) }
 }
 
 /// Whether a state has all bits of a prototype. A prototype is identified by a hash of its header and its member
@@ -111,8 +152,22 @@ fn contained(state: &View, prototype: &View) -> Result<bool> {
 fn lsbf_union(call: &Call) -> Result<Datum> {
     let (first, second) = (call.required_filter(0), call.required_filter(1));
     let theirs = image::read(second)?;
+    if let Some(collected) = Collected::of(call, first) {
+        collected.append(&theirs)?;
+        return Ok(first);
+    }
     match image::state(call, first) {
         Some(state) => {
+            let ours = View::new(state)?;
+            if ours.header.is_quotient
+                && ours.header.ones.saturating_add(theirs.header.ones) > collected::FEW
+                && ours.header.has_body
+            {
+                change::check_alike(&ours, &theirs)?;
+                let collected = Collected::new(call, &ours)?;
+                collected.append(&theirs)?;
+                return Ok(collected.datum());
+            }
             let ours = state.as_ptr();
             Ok(merged(change::union(Target::Own(state), &theirs, &Palloc)?, Datum::from(ours), &theirs))
         }
@@ -131,3 +186,4 @@ fn merged(outcome: Outcome<&mut [u64]>, first: Datum, second: &View) -> Datum {
     }
 }
 pg_function!("lsbf_union" -> signature::LSBF, lsbf_union);
+pg_function!("lsbf_agg_final" -> signature::LSBF, |call| Ok(collected::flat(call.required_filter(0))));

@@ -3,12 +3,16 @@
 use crate::boundary::error::raise;
 use lsbf::error::{Code, Error};
 use pgrx::pg_sys;
+use std::sync::OnceLock;
 
 const UTF8: i32 = pg_sys::pg_enc::PG_UTF8 as i32;
 
+/// The encoding of the database, which never changes in a backend. It is kept, because a call into PostgreSQL takes longer than
+/// hashing a word.
 fn database_encoding() -> i32 {
+    static ENCODING: OnceLock<i32> = OnceLock::new();
     // SAFETY: only reads a setting of the backend.
-    unsafe { pg_sys::GetDatabaseEncoding() }
+    *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() })
 }
 
 /// Text of the database as UTF-8. Invalid bytes are rejected, even if they passed the checks of the database.

@@ -35,8 +35,8 @@ struct Raised {
 }
 
 /// How a call ended.
-enum Outcome {
-    Value(Datum),
+enum Outcome<T> {
+    Value(T),
     /// An error of PostgreSQL that lacks the context lines of the callers.
     Raised(*mut pg_sys::ErrorData),
     /// An error of PostgreSQL that has them already.
@@ -48,9 +48,23 @@ enum Outcome {
 }
 
 /// Runs the body of a function that is called by PostgreSQL and returns type `result`.
+#[inline]
 pub fn run(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Call) -> Result<Datum>) -> Datum {
-    match attempt(fcinfo, result, body) {
-        Outcome::Value(datum) => return datum,
+    callback(|| body(&call(fcinfo, result)))
+}
+
+/// The call that PostgreSQL makes.
+#[inline]
+fn call<'a>(fcinfo: pg_sys::FunctionCallInfo, result: Oid) -> Call<'a> {
+    // SAFETY: PostgreSQL passes the call information, which outlives the call.
+    unsafe { Call::new(fcinfo, result) }
+}
+
+/// Runs the body of a callback that may raise an error.
+#[inline]
+pub fn callback<T>(body: impl FnOnce() -> Result<T>) -> T {
+    match attempt(body) {
+        Outcome::Value(value) => return value,
         // SAFETY: nothing is left to be dropped, neither here nor in the function that PostgreSQL called.
         Outcome::Raised(data) => unsafe { ThrowErrorData(data) },
         // SAFETY: as above.
@@ -64,7 +78,7 @@ pub fn run(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Cal
 }
 
 #[inline]
-fn attempt(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Call) -> Result<Datum>) -> Outcome {
+fn attempt<T>(body: impl FnOnce() -> Result<T>) -> Outcome<T> {
     // SAFETY: the callback is removed from the stack before its frame ends, also if the body unwinds.
     unsafe {
         let mut raised = Raised { data: std::ptr::null_mut(), context: pg_sys::CurrentMemoryContext };
@@ -74,10 +88,10 @@ fn attempt(fcinfo: pg_sys::FunctionCallInfo, result: Oid, body: impl FnOnce(&Cal
             arg: (&raw mut raised).cast(),
         };
         pg_sys::error_context_stack = &mut callback;
-        let result = catch_unwind(AssertUnwindSafe(|| body(&Call::new(fcinfo, result))));
+        let result = catch_unwind(AssertUnwindSafe(body));
         pg_sys::error_context_stack = callback.previous;
         match result {
-            Ok(Ok(datum)) => Outcome::Value(datum),
+            Ok(Ok(value)) => Outcome::Value(value),
             Ok(Err(error)) => reported(&error),
             Err(panic) => unwound(panic, raised.data),
         }
@@ -105,7 +119,7 @@ unsafe extern "C-unwind" fn keep(argument: *mut c_void) {
 }
 
 #[cold]
-fn reported(error: &Error) -> Outcome {
+fn reported<T>(error: &Error) -> Outcome<T> {
     match catch_unwind(AssertUnwindSafe(|| Report::of(error))) {
         Ok(report) => Outcome::Report(report),
         Err(panic) => Outcome::Panic(panic),
@@ -113,7 +127,7 @@ fn reported(error: &Error) -> Outcome {
 }
 
 #[cold]
-fn unwound(panic: Box<dyn Any + Send>, raised: *mut pg_sys::ErrorData) -> Outcome {
+fn unwound<T>(panic: Box<dyn Any + Send>, raised: *mut pg_sys::ErrorData) -> Outcome<T> {
     if let Some(error) = panic.downcast_ref::<Error>() {
         return reported(error);
     }

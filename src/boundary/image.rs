@@ -63,7 +63,7 @@ impl Memory for Palloc {
 
 /// Creates a filter without members. `centre` is empty if the filter has none.
 pub fn empty<'a>(params: &Params, stored: &[u8], dims: u32, centre: &[f32]) -> &'a mut [u64] {
-    let header = Header::empty(stored.len(), dims, !centre.is_empty(), false);
+    let header = Header::new(params, stored.len(), dims, !centre.is_empty());
     let image = allocate(header.image_words(params));
     format::write_front(image, &header, stored, centre);
     image

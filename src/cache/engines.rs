@@ -1,7 +1,7 @@
 //! Engines kept by the backend: the hash functions of a filter are expanded once, not for every call or statement.
 
 use super::filters;
-use crate::cache;
+use crate::cache::{self, Usage};
 use lsbf::error::{Code, Error, Result};
 use lsbf::filter::Engine;
 use lsbf::filter::format::{self, Header, View};
@@ -95,7 +95,7 @@ fn find<'a>(
         Some(engine) => engine,
         None => look_up(engines, front, dims)?,
     };
-    if words != (Header { dims, ..*header }).image_words(&engine.params) {
+    if words != engine.image_words(&Header { dims, ..*header }) {
         return Err(Error::new(Code::Binary, "not a valid filter: its length does not match its parameters"));
     }
     Ok(engine)
@@ -159,11 +159,6 @@ pub fn held() -> usize {
     BYTES.get()
 }
 
-/// The number of engines created in this session.
-pub fn created() -> u64 {
-    CREATED.get()
-}
-
 /// Drops engines, but not the one used last, until the others have at most `limit` bytes.
 pub fn shrink(limit: usize) {
     ENGINES.with(|engines| match engines.try_borrow_mut() {
@@ -173,9 +168,13 @@ pub fn shrink(limit: usize) {
     });
 }
 
-/// The number of engines that are kept, and their bytes.
-pub fn kept() -> (usize, usize) {
-    ENGINES.with_borrow(|engines| (engines.by_hash.len(), engines.bytes()))
+/// The engines that are kept.
+pub fn usage() -> Usage {
+    ENGINES.with_borrow(|engines| Usage {
+        entries: engines.by_hash.len(),
+        bytes: engines.bytes(),
+        loads: CREATED.get(),
+    })
 }
 
 /// Drops all engines.

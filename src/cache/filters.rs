@@ -7,7 +7,7 @@ use crate::boundary::context::{Context, create};
 use crate::boundary::guard::check_for_interrupts;
 use crate::boundary::image;
 use crate::boundary::toast::{Key, Toasted, truncated};
-use crate::cache;
+use crate::cache::{self, Usage};
 use lsbf::error::Result;
 use lsbf::filter::Queried;
 use lsbf::filter::format::{FRONT, Header, RESERVED, View};
@@ -105,6 +105,8 @@ struct Filters {
     last: Option<(Key, NonNull<Entry>)>,
     /// Bytes of those that were read.
     bytes: usize,
+    /// The number of filters read whole in this session.
+    loads: u64,
     /// The parent of their memory contexts; created when it is first needed.
     parent: MemoryContext,
 }
@@ -115,6 +117,7 @@ thread_local! {
             entries: HashMap::with_hasher(BuildHasherDefault::new()),
             last: None,
             bytes: 0,
+            loads: 0,
             parent: std::ptr::null_mut(),
         })
     };
@@ -194,6 +197,7 @@ impl Filters {
         let words = Words { _context: context, start: words.as_ptr(), count: words.len(), header };
         self.entry(toasted.key()).words = Some(words);
         self.bytes += size;
+        self.loads += 1;
         Ok(())
     }
 
@@ -333,11 +337,11 @@ pub fn shrink(limit: usize) {
     });
 }
 
-/// The number of filters that are kept, and their bytes.
-pub fn kept() -> (usize, usize) {
+/// The filters that are kept.
+pub fn usage() -> Usage {
     FILTERS.with_borrow(|filters| {
         let read = filters.entries.values().filter(|entry| entry.words.is_some());
-        (read.count(), filters.bytes)
+        Usage { entries: read.count(), bytes: filters.bytes, loads: filters.loads }
     })
 }
 

@@ -54,12 +54,20 @@ pub fn init() {
     unsafe { pg_sys::MarkGUCPrefixReserved(c"lsbf".as_ptr()) };
 }
 
-/// lsbf_cache: entries and bytes of both caches.
+/// What one of the caches keeps.
+pub struct Usage {
+    pub entries: usize,
+    pub bytes: usize,
+    /// What was read or expanded in this session because it was not kept.
+    pub loads: u64,
+}
+
+/// lsbf_cache: the usage of both caches.
 fn cache(call: &Call) -> Result<Datum> {
-    let mut rows = Rows::new(call, &[pg_sys::TEXTOID, pg_sys::INT8OID, pg_sys::INT8OID])?;
-    let kinds = [("filters", filters::kept()), ("hash functions", engines::kept())];
-    for (kind, (entries, bytes)) in kinds {
-        rows.put(&[Some(call::text(kind)), Some(call::int8(entries as u64)), Some(call::int8(bytes as u64))]);
+    let mut rows = Rows::new(call, &[pg_sys::TEXTOID, pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT8OID])?;
+    for (kind, usage) in [("filters", filters::usage()), ("hash functions", engines::usage())] {
+        let numbers = [usage.entries as u64, usage.bytes as u64, usage.loads].map(|number| Some(call::int8(number)));
+        rows.put(&[Some(call::text(kind)), numbers[0], numbers[1], numbers[2]]);
     }
     Ok(Datum::null())
 }

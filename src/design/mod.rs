@@ -15,12 +15,12 @@ use lsbf::design::request::{Goals, Prefer};
 use lsbf::design::reservoir::Reservoir;
 use lsbf::error::{Error, Result};
 use lsbf::memory;
-use lsbf::params::Metric;
+use lsbf::params::{Kind, Metric};
 use pgrx::pg_sys::{self, Datum, Oid};
 use source::Source;
 
 /// The columns of type lsbf_choice.
-const COLUMNS: [Oid; 15] = {
+const COLUMNS: [Oid; 17] = {
     use pg_sys::{FLOAT8OID, INT4OID, INT8OID, TEXTOID};
     [
         signature::LSBF,
@@ -30,6 +30,8 @@ const COLUMNS: [Oid; 15] = {
         FLOAT8OID,
         FLOAT8OID,
         TEXTOID,
+        TEXTOID,
+        INT8OID,
         INT4OID,
         INT4OID,
         INT4OID,
@@ -44,7 +46,8 @@ const COLUMNS: [Oid; 15] = {
 fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMNS.len()] {
     let p = &choice.params;
     let centre = if p.centre() == 0 { &[] } else { centre };
-    let number = |value: u32| Some(call::int4(value));
+    // Quotient filters are not divided into tables.
+    let number = |value: u32| (p.kind != Kind::Lsqf).then(|| call::int4(value));
     [
         Some(prototype(p, dims, centre)),
         Some(float8(choice.bytes)),
@@ -52,15 +55,17 @@ fn columns(choice: &Choice, dims: u32, centre: &[f32]) -> [Option<Datum>; COLUMN
         Some(float8(choice.fnr)),
         Some(float8(choice.unrelated)),
         Some(float8(choice.cost)),
+        Some(call::text(p.kind.name())),
         Some(call::text(p.family.name())),
+        Some(int8(p.bits)),
         number(p.tables),
         number(p.hashes),
-        if p.family.is_polytope() { number(p.polytope()) } else { None },
+        p.family.has_blocks().then(|| call::int4(p.blocks())),
         number(p.probes()),
         number(p.votes),
         Some(float8(p.near)),
         Some(float8(p.far)),
-        Some(int8(p.capacity)),
+        Some(int8(choice.capacity)),
     ]
 }
 
@@ -78,7 +83,7 @@ fn goals(call: &Call, n: usize) -> Result<Goals> {
     Ok(Goals { fpr: call.float8(n), fnr: call.float8(n + 1), prefer })
 }
 
-/// lsbf_design(metric, near, capacity, dims, far, fpr, fnr, prefer, length, centre, alphabet, seed).
+/// lsbf_design(metric, near, capacity, dims, far, fpr, fnr, prefer, length, centre, alphabet, seed, max_theta).
 fn design(call: &Call) -> Result<Datum> {
     let options = Options {
         near: call.float8(1),
@@ -89,13 +94,14 @@ fn design(call: &Call) -> Result<Datum> {
         centre: centre(call, 9)?,
         symbols: symbols(call, 10)?,
         seed: call.int8(11).unwrap_or(0),
+        max_theta: call.float8(12),
         ..Options::default()
     };
     report(call, &advise::without_data(metric(call, 0)?, &options, &goals(call, 5)?)?)
 }
 pg_function!("lsbf_design" -> signature::ROW, design);
 
-/// lsbf_design_for(relation, attribute, near, metric, far, fpr, fnr, prefer, capacity, sample, alphabet, seed).
+/// lsbf_design_for(relation, attribute, near, metric, far, fpr, fnr, prefer, capacity, sample, alphabet, seed, max_theta).
 fn design_for(call: &Call) -> Result<Datum> {
     let options = Options {
         near: Some(call.float8(2).ok_or_else(Error::no_near)?),
@@ -103,6 +109,7 @@ fn design_for(call: &Call) -> Result<Datum> {
         capacity: call.int8(8),
         symbols: symbols(call, 10)?,
         seed: call.int8(11).unwrap_or(0),
+        max_theta: call.float8(12),
         ..Options::default()
     };
     let source = Source::find(call, 0, 1)?;

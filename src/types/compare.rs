@@ -42,11 +42,12 @@ pg_function!("lsbf_gt" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(
 pg_function!("lsbf_ge" -> pg_sys::BOOLOID, |call| compare(call).map(|o| boolean(o.is_ge())));
 pg_function!("lsbf_cmp" -> pg_sys::INT4OID, |call| compare(call).map(|o| Datum::from(o as i32)));
 
-/// A hash of the first bytes. Different filters differ there, except for the rare ones with the same number of bits set
-/// and the same member sketch.
+/// A hash of the first and the last bytes. Different filters differ there, except for rare ones: with the same number of bits
+/// set and the same member sketch, or the same number of members in the same first and last cells.
 fn hash(call: &Call, seed: u64) -> u64 {
     let bytes = Bytes::of(call.required_filter(0));
-    xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.count())), seed)
+    let first = xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(0..FRONT.min(bytes.count())), seed);
+    xxhash_rust::xxh3::xxh3_64_with_seed(&bytes.piece(bytes.count().saturating_sub(FRONT)..bytes.count()), first)
 }
 pg_function!("lsbf_hash" -> pg_sys::INT4OID, |call| Ok(Datum::from(hash(call, 0) as i32)));
 pg_function!("lsbf_hash_extended" -> pg_sys::INT8OID, |call| {

@@ -62,7 +62,7 @@ fn not_base64(error: DecodeSliceError, start: usize) -> Error {
     };
     let why = why.trim_start_matches("DecodeError: ").to_lowercase();
     Error::new(Code::Text, format!("invalid input syntax for type lsbf: {}", why.trim_end_matches('.'))).with_hint(
-        "The text form of a filter is base64. To create an empty filter, use lsbf_design_for, dsbf_new, lsbf_new or \
+        "The text form of a filter is base64. To create an empty filter, use lsbf_design_for, lsqf_new, dsbf_new, lsbf_new or \
          ilbf_new.",
     )
 }

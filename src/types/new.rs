@@ -1,4 +1,4 @@
-//! The constructors dsbf_new, lsbf_new and ilbf_new.
+//! The constructors dsbf_new, lsbf_new, ilbf_new and lsqf_new.
 
 use crate::boundary::call::{Call, pg_function};
 use crate::boundary::image;
@@ -117,12 +117,7 @@ pg_function!("dsbf_new" -> signature::LSBF, |call| {
 
 /// Rejects options that apply only if any table may match.
 fn check_all(options: &Options) -> Result<()> {
-    let given = [
-        ("probes", options.probes.is_some()),
-        ("polytope", options.polytope.is_some()),
-        ("centre", options.centre.is_some()),
-        ("length", options.length.is_some()),
-    ];
+    let given = [("probes", options.probes.is_some()), ("blocks", options.blocks.is_some())];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((name, _)) => Err(Error::parameter(format!("{name} does not apply to match => 'all'"))
@@ -149,9 +144,7 @@ pg_function!("lsbf_new" -> signature::LSBF, |call| {
         fast: fast(call, 15)?,
         probes: call.int4(17),
         votes: call.int4(18),
-        polytope: call.int4(19),
-        centre: centre(call, 20)?,
-        length: call.float8(21),
+        blocks: call.int4(19),
         ..Options::default()
     };
     let kind = matching(call, 16)?;
@@ -179,4 +172,21 @@ pg_function!("ilbf_new" -> signature::LSBF, |call| {
         ..Options::default()
     };
     build(Kind::Ilbf, metric(call, 6)?, options)
+});
+
+pg_function!("lsqf_new" -> signature::LSBF, |call| {
+    let options = Options {
+        dims: call.int4(0),
+        near: call.float8(1),
+        far: call.float8(2),
+        bits: call.int8(3),
+        seed: call.int8(4).unwrap_or(0),
+        fnr: call.float8(6),
+        max_theta: call.float8(7),
+        cells: call.int4(8),
+        length: call.float8(9),
+        centre: centre(call, 10)?,
+        ..Options::default()
+    };
+    build(Kind::Lsqf, metric(call, 5)?, options)
 });

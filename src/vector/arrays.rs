@@ -13,11 +13,18 @@ use pgrx::varlena::varsize_any;
 /// Reads an argument of one SQL type as a vector that lives as long as the call.
 pub type Read = for<'a> fn(&'a Call<'_>, usize) -> Result<Vector<'a>>;
 
-/// Prefetches a vector, so that it is loaded while the filter is looked up.
+/// Prefetches a vector, so that it is loaded while the filter is looked up, and what is before it: a page is filled from its
+/// end, so that a scan usually reads the row before this one next.
 #[inline]
 pub fn prefetch(vector: &Vector) {
-    vector.extent().into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
+    vector.extent().into_iter().for_each(|(address, bytes)| {
+        prefetch_bytes(address, bytes);
+        prefetch_bytes(address.wrapping_sub(bytes + ROW_HEADER), bytes);
+    });
 }
+
+/// About the bytes of a row before a vector: the row's header and a key.
+const ROW_HEADER: usize = 40;
 
 pub fn untyped<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
     Ok(Vector::Text(text(call.required(n, &[pg_sys::TEXTOID]))))
@@ -124,7 +131,7 @@ pub fn int8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
 }
 
 /// The elements of an array of a variable-length type.
-fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
+pub fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
     let array = array(datum, element)?;
     let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
     // SAFETY: text and numeric are varlenas of alignment int; the datums are allocated in the current memory context.
@@ -135,7 +142,7 @@ fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
 }
 
 /// Converts each element; the results are allocated in the current memory context.
-fn mapped<'a, T>(items: &[Datum], convert: impl Fn(Datum) -> T) -> &'a [T] {
+pub fn mapped<'a, T>(items: &[Datum], convert: impl Fn(Datum) -> T) -> &'a [T] {
     // SAFETY: there is room for all elements; T is a number, for which the alignment of palloc is sufficient.
     unsafe {
         let converted = pg_sys::palloc(items.len().max(1) * size_of::<T>()).cast::<T>();

@@ -6,12 +6,15 @@ pub mod pages;
 use crate::boundary::call::{Call, boolean};
 use crate::cache::{engines, filters};
 use crate::vector::arrays::{Read, for_each_input, prefetch};
-use crate::window::pages::{Form, Words, copied};
+use crate::window::pages::{Form, Words, cleared, copied};
 use lsbf::error::{Code, Error, Result};
 use lsbf::filter::bits::BodyMut;
-use lsbf::filter::change::check_alike;
+use lsbf::filter::change::{Memory, check_alike};
 use lsbf::filter::format::{Bits, Header, View};
+use lsbf::filter::lsqf::change::{layout, members};
+use lsbf::filter::lsqf::levels::Levels;
 use lsbf::filter::{Adds, Counters, Engine};
+use lsbf::mix::mix;
 use pgrx::pg_sys::{self, Datum};
 use std::ffi::c_void;
 
@@ -30,32 +33,61 @@ struct Partition {
     /// The words of the prototype before its bits. They identify the prototype.
     prototype: *const u64,
     prototype_words: usize,
+    /// A hash of the members of a quotient filter.
+    members: u64,
     dims: u32,
-    counters: Counters,
-    words: Words,
+    rows: Rows,
+}
+
+/// The rows of a partition so far. There is one of them in a partition, and a box would not be freed with its memory.
+#[expect(clippy::large_enum_variant)]
+enum Rows {
+    /// The bits that they set.
+    Bits(Counters, Words),
+    /// The members of a quotient filter.
+    Members(Levels<InContext>),
+}
+
+/// Allocates in a memory context.
+struct InContext(pg_sys::MemoryContext);
+
+impl Memory for InContext {
+    type Image = &'static mut [u64];
+
+    fn zeroed(&self, words: usize) -> Self::Image {
+        // SAFETY: the context is that of the partition, and so the memory lives as long as the levels that use it.
+        unsafe { cleared(self.0, words) }
+    }
+
+    fn copy(&self, image: &[u64]) -> Self::Image {
+        let copy = self.zeroed(image.len());
+        copy.copy_from_slice(image);
+        copy
+    }
+
+    fn free(&self, image: Self::Image) {
+        // SAFETY: allocated by `zeroed`.
+        unsafe { pg_sys::pfree(image.as_mut_ptr().cast()) };
+    }
 }
 
 impl Partition {
     /// # Safety
     /// The context must be that of the partition.
-    unsafe fn new(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Partition {
-        let (front, count) = (front(prototype), engine.params.body_words() as usize);
+    unsafe fn new(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Result<Partition> {
+        let front = front(prototype);
         // SAFETY: guaranteed by the caller.
-        let (copy, mut words) = unsafe {
-            let words = match prototype.body() {
-                Bits::Words(body) if !body.is_empty() => Words::from(body, context),
-                _ => Words::new(count, context),
+        let (copy, rows) = unsafe {
+            let rows = match prototype.header.is_quotient {
+                true => Rows::Members(members_of(engine, prototype, context)?),
+                false => {
+                    Rows::Bits(prototype.header.counters().unwrap_or_default(), words_of(engine, prototype, context))
+                }
             };
-            (copied(front, context), words)
+            (copied(front, context), rows)
         };
-        for place in prototype.list().positions() {
-            match words.form() {
-                Form::Whole(body) => body.set(place),
-                Form::Pages(body) => body.set(place),
-            };
-        }
-        let counters = prototype.header.counters().unwrap_or_default();
-        Partition { prototype: copy, prototype_words: front.len(), dims: engine.dims, counters, words }
+        let members = hash_of_members(prototype);
+        Ok(Partition { prototype: copy, prototype_words: front.len(), members, dims: engine.dims, rows })
     }
 
     /// All rows of a partition must have the prototype of its first row.
@@ -63,7 +95,7 @@ impl Partition {
     fn check(&self, prototype: &View) -> Result<()> {
         // SAFETY: `new` copied this many words.
         let first = unsafe { std::slice::from_raw_parts(self.prototype, self.prototype_words) };
-        if first[SIZE_WORDS..] == front(prototype)[SIZE_WORDS..] {
+        if first[SIZE_WORDS..] == front(prototype)[SIZE_WORDS..] && self.members == hash_of_members(prototype) {
             return Ok(());
         }
         let first = View::new(first)?;
@@ -77,8 +109,52 @@ impl Partition {
     }
 }
 
+/// The bits of a prototype.
+///
+/// # Safety
+/// The context must be that of the partition.
+unsafe fn words_of(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Words {
+    // SAFETY: guaranteed by the caller.
+    let mut words = unsafe {
+        match prototype.body() {
+            Bits::Words(body) if !body.is_empty() => Words::from(body, context),
+            _ => Words::new(engine.params.body_words() as usize, context),
+        }
+    };
+    for place in prototype.list().positions() {
+        match words.form() {
+            Form::Whole(body) => body.set(place),
+            Form::Pages(body) => body.set(place),
+        };
+    }
+    words
+}
+
+/// The members of a prototype.
+///
+/// # Safety
+/// The context must be that of the partition.
+unsafe fn members_of(engine: &Engine, prototype: &View, context: pg_sys::MemoryContext) -> Result<Levels<InContext>> {
+    let layout = layout(&engine.params, engine.dims)?;
+    let mut levels = Levels::new(InContext(context));
+    levels.start(&layout, prototype.header.ones, members(&layout, prototype))?;
+    Ok(levels)
+}
+
 /// The length word and the magic number. They are not compared, as they do not describe the content of a filter.
 const SIZE_WORDS: usize = 1;
+
+/// A hash of some of the words of the members of a quotient filter, whose header has only their number; 0 for other filters.
+/// It is computed for every row.
+#[inline]
+fn hash_of_members(filter: &View) -> u64 {
+    const WORDS: usize = 256;
+    if !filter.header.is_quotient || !filter.header.has_body {
+        return 0;
+    }
+    let body = &filter.words[filter.header.body_start()..];
+    body.iter().step_by(body.len().div_ceil(WORDS)).fold(0, |hash, &word| mix(hash, word))
+}
 
 fn front<'a>(filter: &View<'a>) -> &'a [u64] {
     &filter.words[..filter.header.body_start()]
@@ -122,14 +198,14 @@ fn partition_pointer<'a>(call: &Call, name: &str) -> Result<&'a mut *mut Partiti
 }
 
 /// Allocates the filter of a partition, in the memory context of `pointer`.
-fn start<'a>(pointer: &mut *mut Partition, engine: &Engine, prototype: &View) -> &'a mut Partition {
+fn start<'a>(pointer: &mut *mut Partition, engine: &Engine, prototype: &View) -> Result<&'a mut Partition> {
     // SAFETY: PostgreSQL allocated `pointer` in the context that it resets at the end of the partition.
     unsafe {
         let context = pg_sys::GetMemoryChunkContext((&raw mut *pointer).cast());
         let partition = pg_sys::MemoryContextAlloc(context, size_of::<Partition>()).cast::<Partition>();
-        partition.write(Partition::new(engine, prototype, context));
+        partition.write(Partition::new(engine, prototype, context)?);
         *pointer = partition;
-        &mut *partition
+        Ok(&mut *partition)
     }
 }
 
@@ -157,13 +233,15 @@ fn screen(call: &Call, read: Read, name: &str, adds: Adds) -> Result<Option<bool
             }
             None => {
                 prototype.check_list(&engine.params)?;
-                start(pointer, engine, &prototype)
+                start(pointer, engine, &prototype)?
             }
         };
-        let counters = &mut partition.counters;
-        match partition.words.form() {
-            Form::Whole(body) => engine.screen(counters, body, &vector, theta, adds),
-            Form::Pages(body) => engine.screen(counters, body, &vector, theta, adds),
+        match &mut partition.rows {
+            Rows::Members(levels) => engine.screen_levels(levels, &vector, theta, adds),
+            Rows::Bits(counters, words) => match words.form() {
+                Form::Whole(body) => engine.screen(counters, body, &vector, theta, adds),
+                Form::Pages(body) => engine.screen(counters, body, &vector, theta, adds),
+            },
         }
     })
     .map(Some)

@@ -14,11 +14,11 @@ use pg_lsbf_fuzz::promises::{accept, check, with_message};
 /// Bytes that the choice of parameters may use, whatever the arguments are.
 const DESIGN_BYTES: usize = 64 << 20;
 
-// One byte per argument: 0 omits it, others choose its value.
+// One byte per argument: 0 omits it, others choose its value. Those of quotient filters are at the end.
 fuzz_target!(|data: &[u8]| {
     let mut bytes = data.iter().copied();
     let mut next = || bytes.next().unwrap_or(0);
-    let (kind, metric) = (Kind::ALL[usize::from(next()) % 4], Metric::ALL[usize::from(next()) % 5]);
+    let (kind, metric) = (Kind::ALL[usize::from(next()) % 5], Metric::ALL[usize::from(next()) % 5]);
     let mut whole = |near: u64| {
         let byte = next();
         (byte != 0).then(|| number(near, &mut Stream::new(byte.into(), near)) as i64)
@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         slots: whole(64),
         votes: whole(3),
         probes: whole(20),
-        polytope: whole(16),
+        blocks: whole(4),
         ..Options::default()
     };
     options.seed = whole(1).unwrap_or(0);
@@ -49,6 +49,16 @@ fuzz_target!(|data: &[u8]| {
     let flags = next();
     let flag = |at: u8| (flags >> at & 1 == 1).then_some(flags >> (at + 1) & 1 == 1);
     (options.symbols, options.fast, options.robust, options.aligned) = (flags & 128 != 0, flag(0), flag(2), flag(4));
+    let mut more = data.iter().rev().copied();
+    let mut last = || more.next().unwrap_or(0);
+    let cells = last();
+    options.cells =
+        (cells != 0).then(|| number([14, 18, 22][usize::from(cells) % 3], &mut Stream::new(cells.into(), 2)) as i64);
+    let mut fraction = |near: f64| {
+        let byte = last();
+        (byte != 0).then(|| real(near, &mut Stream::new(byte.into(), 3)))
+    };
+    (options.max_theta, options.fnr) = (fraction(2.0), fraction(0.01));
     let chosen =
         within(DESIGN_BYTES, "a choice of parameters", || parameters(kind, metric, &options)).map_err(with_message);
     let Ok((params, dims)) = chosen else { return };

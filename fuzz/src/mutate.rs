@@ -4,9 +4,11 @@
 use crate::promises::as_image;
 use lsbf::filter::format::{self, Bits, Header, RESERVED, View};
 use lsbf::filter::list::{self, Content, Front, Growing, Sparse};
+use lsbf::filter::lsqf::change::write;
+use lsbf::filter::lsqf::fingerprint::Fingerprint;
 use lsbf::filter::{Counters, count, ilbf, sketch};
 use lsbf::hash::rng::Stream;
-use lsbf::params::{Family, Kind, Metric, Params};
+use lsbf::params::{Family, Kind, Layout, Metric, Params};
 
 /// Boundary values, at which ranges end or numbers overflow.
 const NUMBERS: [u64; 16] = [0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4096, 1 << 20, u32::MAX as u64, 1 << 42, u64::MAX];
@@ -34,7 +36,7 @@ pub fn real(near: f64, stream: &mut Stream) -> f64 {
 
 /// Changes one parameter.
 pub fn change(p: &mut Params, stream: &mut Stream) {
-    const FAMILIES: [Family; 9] = [
+    const FAMILIES: [Family; 11] = [
         Family::Bits,
         Family::Symbols,
         Family::Gaussian,
@@ -43,13 +45,15 @@ pub fn change(p: &mut Params, stream: &mut Stream) {
         Family::MinHash,
         Family::Hadamard,
         Family::HadamardHyperplane,
-        Family::CrossPolytope,
+        Family::Blocks,
+        Family::SymbolBlocks,
+        Family::Rotation,
     ];
     let s = stream;
-    match s.below(22) {
-        0 => p.kind = Kind::ALL[s.below(4) as usize],
+    match s.below(26) {
+        0 => p.kind = Kind::ALL[s.below(5) as usize],
         1 => p.metric = Metric::ALL[s.below(5) as usize],
-        2 => p.family = FAMILIES[s.below(9) as usize],
+        2 => p.family = FAMILIES[s.below(FAMILIES.len() as u64) as usize],
         3 => p.seed = s.word(),
         4 => p.capacity = number(p.capacity, s),
         5 => p.near = real(p.near, s),
@@ -79,7 +83,11 @@ pub fn change(p: &mut Params, stream: &mut Stream) {
         18 => p.aligned = !p.aligned,
         19 => p.votes = number(p.votes.into(), s) as u32,
         20 => p.probing.iter_mut().for_each(|x| x.probes = number(x.probes.into(), s) as u32),
-        _ => p.probing.iter_mut().for_each(|x| x.polytope = number(x.polytope.into(), s) as u32),
+        21 => p.probing.iter_mut().for_each(|x| x.blocks = number(x.blocks.into(), s) as u32),
+        22 => p.quotient.iter_mut().for_each(|x| x.cell_bits = number([14, 18, 22][s.below(3) as usize], s) as u32),
+        23 => p.quotient.iter_mut().for_each(|x| x.max_theta = real(x.max_theta, s)),
+        24 => p.quotient.iter_mut().for_each(|x| x.fnr = real(x.fnr, s)),
+        _ => p.bits = 8 + s.below(250),
     }
 }
 
@@ -105,6 +113,9 @@ pub fn repaired(payload: &[u8], max_size: usize) -> Option<Vec<u8>> {
     let params = format::decode_params(header.params(&bytes).ok()?).ok()?;
     if header.is_sparse {
         return repaired_list(&bytes, &header, &params, max_size);
+    }
+    if header.is_quotient {
+        return repaired_members(&bytes, &header, &params, max_size);
     }
     let words = format::image_words(&params, header.params_len, header.dims, header.has_body);
     if words * 8 - RESERVED > max_size || header.has_centre != (params.centre() != 0) {
@@ -149,4 +160,34 @@ fn repaired_list(bytes: &[u8], header: &Header, params: &Params, max_size: usize
     let front = Front { stored: header.params(bytes).ok()?, dims: header.dims, centre: &[] };
     let content = Content { counters, sketch: words.try_into().ok()?, list: body.list, new: &new };
     Some(format::payload(&content.write(params, front, |words| vec![0; words])).to_vec())
+}
+
+/// The same for a quotient filter: its body is read as members, which are sorted and written.
+fn repaired_members(bytes: &[u8], header: &Header, params: &Params, max_size: usize) -> Option<Vec<u8>> {
+    let layout = Layout::of(params, header.dims)?;
+    let size = Fingerprint::record_bytes(&layout);
+    let (cell_bits, code_bits) = (layout.cell_bits, layout.code_bits());
+    let records = bytes.get(header.body_start() * 8..)?.chunks_exact(size);
+    // A record may have bits that no member has.
+    let members = records.map(|record| {
+        let member = Fingerprint::of_record(record);
+        let (cell, mut code) = (member.prefix(cell_bits), member.code(&layout));
+        for (at, word) in code.iter_mut().enumerate() {
+            *word &= match code_bits.saturating_sub(64 * at as u32) {
+                bits @ ..64 => (1 << bits) - 1,
+                _ => u64::MAX,
+            };
+        }
+        Fingerprint::new(&layout, cell, &code)
+    });
+    let mut members: Vec<Fingerprint> = members.take(header.ones.min(1 << 12) as usize).collect();
+    members.sort_unstable();
+    let centre: Vec<f32> = match header.has_centre {
+        true => View::new(&as_image(&bytes[RESERVED..])).ok()?.centre().ok()?,
+        false => Vec::new(),
+    };
+    let front = Front { stored: header.params(bytes).ok()?, dims: header.dims, centre: &centre };
+    let image = write(params, front, members.len() as u64, members.iter().copied(), |words| vec![0; words]).ok()?;
+    let payload = format::payload(&image);
+    (payload.len() <= max_size).then(|| payload.to_vec())
 }

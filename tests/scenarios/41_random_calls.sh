@@ -14,7 +14,7 @@ sed -e '$a\' crates/lsbf/tests/golden/*.txt | server_psql main -c "COPY golden (
 server_psql main <<'SQL'
 INSERT INTO golden (f) VALUES
   (dsbf_new(capacity => 10, near => 0.1)), (lsbf_new(capacity => 10, near => 1)), (ilbf_new(capacity => 10, near => 1)),
-  (lsbf_new(match => 'any', capacity => 10, near => 0.1, metric => 'jaccard')),
+  (lsbf_new(match => 'any', capacity => 10, near => 0.1, metric => 'jaccard')), (lsqf_new(near => 1)), (lsqf_new(metric => 'cosine', dims => 3, near => 0.1, max_theta => 16)),
   (dsbf_new(metric => 'l2', dims => 65536, tables => 255, hashes => 1, capacity => 1000, near => 1)),
   (dsbf_new(metric => 'jaccard', tables => 255, hashes => 64, capacity => 10, near => 1e-300, far => 1)),
   (ilbf_new(dims => 24, near => 1e305, capacity => 2)), (ilbf_new(dims => 24, near => 1e-300, capacity => 2));
@@ -22,6 +22,7 @@ INSERT INTO golden (f) VALUES
 INSERT INTO golden (f)
   SELECT lsbf_agg(('x' || md5(id::text))::bit(24), p) FROM generate_series(1, 40) AS id, (VALUES
     (dsbf_new(dims => 24, capacity => 20, near => 0.05, far => 0.4)), (lsbf_new(metric => 'hamming', dims => 24, capacity => 20, near => 0.05))) AS t(p) GROUP BY p;
+INSERT INTO golden (f) SELECT lsbf_agg(ARRAY[sin(id), cos(id), sin(id * id)]::real[], lsqf_new(dims => 3, near => 0.1)) FROM (VALUES (5), (100)) AS t(n), generate_series(1, n) AS id GROUP BY n;
 -- Declared immutable, so that the planner sees a constant, as it does with a literal.
 CREATE FUNCTION filter(n int) RETURNS lsbf IMMUTABLE LANGUAGE sql AS 'SELECT f FROM golden WHERE id = n';
 CREATE TABLE data (id int, v real[], b bit(24), t text, s int[], n numeric[], "odd ""name" float8[]);

@@ -63,7 +63,7 @@ assert_match "an error of the extension is not confused with it" "$output" "^220
 
 # The cancellation of a statement within a function keeps its context.
 output=$(server_psql main -v ON_ERROR_STOP=0 2>&1 <<'SQL'
-CREATE FUNCTION slow() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM lsbf_design('l2', 1e-169, 1000000, 100); END $$;
+CREATE FUNCTION slow() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM count(*) FROM generate_series(1, 10000) n, lsbf_design('l1', 1e-9, 1000 + n, 100); END $$;
 SET statement_timeout = '300ms';
 SELECT slow();
 SQL

@@ -48,7 +48,7 @@ SELECT (lsbf_info(lsbf_agg(b, dsbf_new(capacity => 100, near => 0.02, far => 0.4
 
 -- More prototypes with a centre than the session caches hash functions for, alternating row by row.
 SELECT count(*) AS filters, bool_and(approx_member(f, ARRAY[1, 2]) AND approx_member(f, ARRAY[20, 21])) AS found FROM (
-  SELECT lsbf_agg(ARRAY[i, i + 1], lsbf_new(metric => 'cosine', dims => 2, capacity => 100, near => 0.01, match => 'any', polytope => 2, centre => ARRAY[seed, 0.5], seed => seed)) AS f
+  SELECT lsbf_agg(ARRAY[i, i + 1], lsqf_new(metric => 'cosine', dims => 2, near => 0.01, centre => ARRAY[seed, 0.5], seed => seed)) AS f
   FROM generate_series(1, 20) i, generate_series(1, 20) seed GROUP BY seed) s;
 
 SELECT expect_error('SELECT lsbf_agg(b, NULL) FROM v');

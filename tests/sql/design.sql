@@ -8,8 +8,8 @@ CREATE TABLE items AS SELECT id, unit('item ' || id, 64)::real[] AS v FROM gener
 ANALYZE items;
 CREATE TEMP TABLE chosen AS SELECT prefer, c.* FROM (VALUES ('small'), ('balanced'), ('fast'), ('sharp')) p (prefer),
   LATERAL (SELECT * FROM lsbf_design_for('items', 'v', near => 0.2, prefer => p.prefer) LIMIT 1) c;
-SELECT prefer, family, near, far, capacity, bytes_per_member BETWEEN 3 AND 60 AS bytes, fpr < 0.15 AS fpr, fnr < 0.02 AS fnr, unrelated < 0.05 AS unrelated, cost > 0 AS cost,
-  votes <= tables AS votes, probes >= 1 AS probes, polytope IS NOT NULL AS polytope, (lsbf_info(prototype)).centred FROM chosen ORDER BY bytes_per_member;
+SELECT prefer, kind, family, near, far, capacity, bits BETWEEN 8 AND 256 AS bits, bytes_per_member BETWEEN 3 AND 60 AS bytes, fpr < 0.15 AS fpr, fnr < 0.02 AS fnr, unrelated < 0.05 AS unrelated, cost > 0 AS cost,
+  num_nonnulls(tables, hashes, blocks, probes, votes) AS others, (lsbf_info(prototype)).dims, (lsbf_info(prototype)).centred FROM chosen ORDER BY bytes_per_member;
 SELECT (SELECT bytes_per_member FROM chosen WHERE prefer = 'small') = min(bytes_per_member) AS small, (SELECT cost FROM chosen WHERE prefer = 'fast') = min(cost) AS fast,
   (SELECT fpr FROM chosen WHERE prefer = 'sharp') = min(fpr) AS sharp FROM chosen;
 -- several choices, best first, the same every time
@@ -24,7 +24,7 @@ SELECT prefer, count(*) FILTER (WHERE approx_member(f, v)) AS members,
   bool_and(pg_column_size(f) < 1.1 * bytes_per_member * 3000 + 2000) AS size
 FROM filters JOIN chosen USING (prefer), items WHERE id <= 500 GROUP BY prefer ORDER BY prefer;
 -- other metrics and types
-SELECT metric, (SELECT family FROM lsbf_design_for('items', 'v', near, metric) LIMIT 1) FROM (VALUES ('l2', 0.2), ('cosine', 0.02), ('l1', 1.0)) m (metric, near);
+SELECT metric, (SELECT kind || ' ' || family FROM lsbf_design_for('items', 'v', near, metric) LIMIT 1) FROM (VALUES ('l2', 0.2), ('cosine', 0.02), ('l1', 1.0)) m (metric, near);
 CREATE TABLE others AS SELECT id, v::float8[] AS doubles, v::numeric[] AS numerics, random_bits('o' || id, 128)::bit(128) AS bits, random_bits('o' || id, 128) AS varbits,
   ARRAY(SELECT id * 100 + j FROM generate_series(1, 30) j) AS ints, ARRAY(SELECT 'e' || (id * 100 + j) FROM generate_series(1, 30) j) AS texts,
   md5(id::text) AS string, (1 + id % 7) * v[1] AS x, ARRAY(SELECT 3 ^ (id % 8) * e FROM unnest(v::float8[]) e) AS lengths FROM items WHERE id <= 600;
@@ -45,8 +45,13 @@ SELECT capacity FROM lsbf_design_for('parted', 'v', 0.2) LIMIT 1;
 -- lsbf_design: without a table
 SELECT metric, near, family, far, capacity, fpr < 0.06 AS fpr, fnr < 0.011 AS fnr, bytes_per_member < 200 AS bytes
 FROM (VALUES ('l2', 0.5), ('l1', 0.5), ('cosine', 0.02), ('hamming', 0.02), ('jaccard', 0.2)) m (m, n), LATERAL (SELECT * FROM lsbf_design(m, n, 10000) LIMIT 1) c, LATERAL (SELECT m AS metric) x;
-SELECT family, polytope > 0 AS polytope FROM lsbf_design('l2', 0.2, 10000, dims => 384, length => 1) LIMIT 1;
+SELECT kind, (lsbf_info(prototype)).length FROM lsbf_design('l2', 0.2, 10000, dims => 384, length => 1) LIMIT 1;
+SELECT metric, bits >= tables AS bits, votes <= tables AS votes, probes >= 1 AS probes, hashes >= 1 AS hashes FROM (VALUES ('l1'), ('hamming'), ('jaccard')) m (metric), LATERAL (SELECT * FROM lsbf_design(metric, 0.1, 10000) LIMIT 1) c;
 SELECT (lsbf_info(prototype)).centred FROM lsbf_design('l2', 0.2, 10000, dims => 3, length => 1, centre => '{0.1,0.2,0.3}') LIMIT 1;
+-- max_theta: queries with larger radii
+SELECT metric, asked, (lsbf_info(prototype)).max_theta >= asked AS answered, lsbf_members(lsbf_add(prototype, array_fill(1::real, ARRAY[64]))) AS members
+FROM (VALUES ('l2'), ('cosine')) m (metric), (VALUES (1), (3), (16)) t (asked), LATERAL (SELECT * FROM lsbf_design(metric, 0.1, 10000, dims => 64, max_theta => asked) LIMIT 1) c;
+SELECT (lsbf_info(prototype)).max_theta >= 3 AS answered FROM lsbf_design_for('items', 'v', near => 0.2, max_theta => 3) LIMIT 1;
 SELECT max(fpr) <= 0.001 AS fpr, max(fnr) <= 0.001 AS fnr FROM lsbf_design('jaccard', 0.1, 1000, far => 0.7, fpr => 0.001, fnr => 0.001);
 SELECT bool_and(approx_member(f, e.s)) FROM (SELECT lsbf_agg(s, (SELECT prototype FROM lsbf_design('jaccard', 0.2, 100) LIMIT 1)) AS f FROM (VALUES ('{1,2,3}'::int[]), ('{4,5}')) s (s)) f, (VALUES ('{1,2,3}'::int[]), ('{5,4}')) e (s);
 
@@ -67,9 +72,11 @@ SELECT * FROM unnest(ARRAY[
   '''items'', ''w'', 0.2', '''missing'', ''v'', 0.2', '''others'', ''string'', 0.2', '0, ''v'', 0.2',
   '''items'', ''v'', 0', '''items'', ''v'', -1', '''items'', ''v'', ''NaN''', '''items'', ''v'', NULL', '''items'', NULL, 0.2', 'NULL, ''v'', 0.2',
   '''items'', ''v'', 0.2, far => 0.1', '''items'', ''v'', 2.5, ''cosine''', '''items'', ''v'', 0.2, ''angular''', '''items'', ''v'', 0.2, ''hamming''', '''items'', ''v'', 0.2, prefer => ''cheap''',
-  '''items'', ''v'', 0.2, fpr => 0', '''items'', ''v'', 0.2, fnr => 1', '''items'', ''v'', 0.2, capacity => 0', '''items'', ''v'', 0.2, sample => 5', '''items'', ''v'', 0.2, sample => 2000000'
+  '''items'', ''v'', 0.2, fpr => 0', '''items'', ''v'', 0.2, fnr => 1', '''items'', ''v'', 0.2, capacity => 0', '''items'', ''v'', 0.2, sample => 5', '''items'', ''v'', 0.2, sample => 2000000',
+  '''items'', ''v'', 0.2, max_theta => 0.5', '''items'', ''v'', 0.2, max_theta => 17', '''items'', ''v'', 0.2, ''l1'', max_theta => 2', '''others'', ''bits'', 0.02, max_theta => 2'
 ]) a, LATERAL (SELECT expect_error(format('SELECT lsbf_design_for(%s)', a)) AS error) e;
-SELECT * FROM unnest(ARRAY['NULL, 0.1, 10', '''l2'', NULL, 10', '''l2'', 0.1, NULL', '''l2'', 0.1, 0', '''jaccard'', 1, 10', '''l2'', 0.1, 10, 0', '''l2'', 0.1, 10, far => 0.05', '''l2'', 0.1, 10, fpr => 2', '''l1'', 0.1, 10, length => 1', '''l2'', 0.1, 1000000000000'
+SELECT * FROM unnest(ARRAY['NULL, 0.1, 10', '''l2'', NULL, 10', '''l2'', 0.1, NULL', '''l2'', 0.1, 0', '''jaccard'', 1, 10', '''l2'', 0.1, 10, 0', '''l2'', 0.1, 10, far => 0.05', '''l2'', 0.1, 10, fpr => 2', '''l1'', 0.1, 10, length => 1', '''l2'', 0.1, 1000000000000',
+  '''l2'', 0.1, 10, alphabet => ''symbols''', '''l2'', 0.1, 10, length => -1', '''cosine'', 0.1, 10, dims => 2, centre => ''{1,2,3}''', '''cosine'', 0.1, 10, centre => ''{1,NaN}''', '''l2'', 1e-31, 10', '''l2'', 0.1, 10, max_theta => ''NaN''', '''jaccard'', 0.1, 10, max_theta => 1'
 ]) a, LATERAL (SELECT expect_error(format('SELECT lsbf_design(%s)', a)) AS error) e;
 SELECT left(expect_error('SELECT lsbf_design_for(''items'', ''id'', 0.2)'), 41) AS error;
 -- it runs with the privileges of the caller

@@ -6,7 +6,8 @@ CREATE TABLE prototypes AS SELECT * FROM (VALUES
   ('dsbf l2', dsbf_new(metric => 'l2', capacity => 300, near => 0.2)),
   ('lsbf l1', lsbf_new(metric => 'l1', capacity => 300, near => 0.5)),
   ('lsbf cosine', lsbf_new(metric => 'cosine', capacity => 300, near => 0.01)),
-  ('ilbf l2', ilbf_new(metric => 'l2', capacity => 300, near => 0.2))) AS p (name, p);
+  ('ilbf l2', ilbf_new(metric => 'l2', capacity => 300, near => 0.2)),
+  ('lsqf l2', lsqf_new(near => 0.2, max_theta => 2)), ('lsqf cosine', lsqf_new(metric => 'cosine', near => 0.01, max_theta => 2))) AS p (name, p);
 
 -- Without pg_lsbf_vector: no call is ambiguous, as pgvector's implicit cast resolves it to real[].
 CREATE TABLE f AS SELECT name, lsbf_agg(v, p) AS f, lsbf_agg(a, p) AS from_arrays FROM v, prototypes GROUP BY name;
@@ -101,6 +102,10 @@ PREPARE untyped AS SELECT approx_member(f, $1) FROM lsbf_add(lsbf_new(capacity =
 EXECUTE untyped ('[1,2,3]');
 PREPARE typed (vector) AS SELECT approx_member(f, $1) FROM lsbf_add(lsbf_new(capacity => 10, near => 0.1), '[1,2,3]') AS f;
 EXECUTE typed ('[1,2,3]');
+
+-- pgvector has exact distances of bit, too: calls are not ambiguous, and return the same.
+SELECT hamming_distance(B'1011', B'1101') AS bit, hamming_distance(B'1011', B'1101'::varbit) AS varbit, jaccard_distance(B'1011', B'1101') = jaccard_distance(B'1011'::varbit, B'1101') AS same,
+  jaccard_distance(B'10', B'01') AS bit_apart, jaccard_distance(B'10'::varbit, B'01'::varbit) AS varbit_apart, jaccard_distance(B'00', B'00') AS bit_empty, jaccard_distance(B'00'::varbit, B'00'::varbit) AS varbit_empty;
 
 -- Quantized vectors are bit strings. Their distance is the share of bits that differ; pgvector's <~> is the number of these.
 SELECT bool_and(approx_member(f, b)) AS found, max((b <~> flip_bits(b, 3, i::text)::bit(24)) / 24) = 0.125 AS distance

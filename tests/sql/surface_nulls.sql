@@ -32,9 +32,9 @@ CREATE VIEW constructors AS SELECT proname, name, n, regexp_replace(type, 'DEFAU
 CREATE FUNCTION same_without(f text, argument text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   same boolean;
-  others text := concat_ws(', ', CASE WHEN argument <> 'capacity' THEN 'capacity => 10' END, CASE WHEN argument <> 'near' THEN 'near => 0.1' END);
+  others text := concat_ws(', ', CASE WHEN argument <> 'capacity' AND f <> 'lsqf_new' THEN 'capacity => 10' END, CASE WHEN argument <> 'near' THEN 'near => 0.1' END);
 BEGIN
-  EXECUTE format('SELECT %1$I(%2$s, %3$I => NULL) = %1$I(%2$s)', f, others, argument) INTO same;
+  EXECUTE format('SELECT %1$I(%2$s) = %1$I(%3$s)', f, concat_ws(', ', nullif(others, ''), quote_ident(argument) || ' => NULL'), others) INTO same;
   RETURN CASE WHEN same THEN 'as if left out' ELSE 'differs' END;
 EXCEPTION WHEN OTHERS THEN
   RETURN SQLSTATE || ': ' || SQLERRM;

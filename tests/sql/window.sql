@@ -42,7 +42,7 @@ END
 $$;
 SELECT name, theta, count(*) AS rows, count(*) FILTER (WHERE w.seen <> s.seen) AS seen_differs,
     count(*) FILTER (WHERE w.first = f.seen) AS first_differs, count(*) FILTER (WHERE w.seen) > 40 AS some_seen
-  FROM prototypes, (VALUES (1), (2.5)) t (theta),
+  FROM prototypes, (VALUES (1), (1.7)) t (theta),
     LATERAL (SELECT i, lsbf_seen(b, p, theta) OVER o AS seen, lsbf_first(b, p, theta) OVER o AS first FROM v WHERE i > 250 OR i <= 50 WINDOW o AS (ORDER BY i)) w
     JOIN LATERAL screened(false, p, theta) s USING (i) JOIN LATERAL screened(true, p, theta) f USING (i)
   WHERE name !~ 'large' GROUP BY 1, 2 ORDER BY 1, 2;

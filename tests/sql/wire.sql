@@ -7,7 +7,8 @@ INSERT INTO f SELECT 'dsbf l2', lsbf_agg(r, dsbf_new(metric => 'l2', dims => 4, 
 INSERT INTO f SELECT 'dsbf jaccard', lsbf_agg(s, dsbf_new(metric => 'jaccard', capacity => 50, near => 0.2, far => 0.7, tables => 8, hashes => 3, bits => 4096, votes => 3)) FROM v;
 INSERT INTO f SELECT 'lsbf l2', lsbf_agg(r, lsbf_new(dims => 4, capacity => 50, near => 1, far => 20, tables => 4, hashes => 4, width => 45, bits => 1024, verify_bits => 640, bloom_hashes => 8, overflow => 1, robust => true, transform => 'dense')) FROM v;
 INSERT INTO f SELECT 'lsbf l1', lsbf_agg(r, lsbf_new(metric => 'l1', dims => 4, capacity => 50, near => 1, far => 20, tables => 4, hashes => 4, width => 90, bits => 1024, verify_bits => 640, bloom_hashes => 8, overflow => 1, robust => true)) FROM v;
-INSERT INTO f SELECT 'lsbf any', lsbf_agg(r, lsbf_new(metric => 'cosine', match => 'any', dims => 4, capacity => 50, near => 0.01, far => 0.2, tables => 4, hashes => 3, polytope => 4, probes => 5, votes => 2, bits => 4096, bloom_hashes => 6)) FROM v;
+INSERT INTO f SELECT 'lsbf any', lsbf_agg(r, lsbf_new(metric => 'l1', match => 'any', dims => 4, capacity => 50, near => 1, far => 20, tables => 4, hashes => 3, width => 30, probes => 5, votes => 2, bits => 4096, bloom_hashes => 6)) FROM v;
+INSERT INTO f SELECT 'lsqf cosine', lsbf_agg(r, lsqf_new(metric => 'cosine', dims => 4, near => 0.01, far => 0.2, bits => 32)) FROM v;
 INSERT INTO f SELECT 'ilbf l2', lsbf_agg(r, ilbf_new(dims => 4, capacity => 50, near => 1, far => 8, tables => 16, width => 2, blooms => 800, slots => 32, bloom_hashes => 4, votes => 12, transform => 'dense')) FROM v;
 SELECT name, octet_length(lsbf_send(f)) AS bytes, md5(lsbf_send(f)) AS sent, md5(f::text) AS text, f = lsbf_union_agg(f) OVER (PARTITION BY name) AS merged FROM f ORDER BY name;
 -- So are the answers: the votes for members and for other vectors.

@@ -66,7 +66,7 @@ server_query duplicates "SELECT jsonb_pretty(jsonb_build_object('processor', '$(
 grouped() { server_query duplicates "SELECT to_char($1, 'FM999,999,999')"; }
 # table SET: the chosen filter, and the table of methods
 table() {
-  server_query duplicates "SELECT format('Filter: %s tables of %s hashes, %s probes, %s votes.', tables, hashes, probes, votes) FROM prototypes WHERE name = '$1'"
+  server_query duplicates "SELECT format('Filter: %s, codes of %s bits.', kind, bits) FROM prototypes WHERE name = '$1'"
   echo
   server_psql duplicates -At -v set="$1" -f benches/duplicates/markdown.sql
 }

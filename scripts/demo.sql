@@ -79,7 +79,7 @@ COPY (
   UNION ALL
   SELECT 'alone', differ, round(avg(passes), 5) FROM shares WHERE second >= 16 GROUP BY differ
   UNION ALL
-  SELECT 'predicted', round((256 * distance)::numeric, 3), round(passed::numeric, 5) FROM filters, lsbf_curve(f, upto => 32 / 256.0, points => 64)
+  SELECT 'predicted', round((256 * distance)::numeric, 3), round(passed::numeric, 5) FROM filters, lsbf_curve(f, upto => 32 / 256.0, points => 32)
   ORDER BY 1, 2) TO STDOUT \g :curve
 
 \echo

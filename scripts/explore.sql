@@ -28,7 +28,7 @@ CREATE TABLE filters AS
   SELECT near, prefer, far, lsbf_agg(v, prototype) AS f FROM members, (
     SELECT r.near, prefer, d.far, prototype FROM (VALUES (0.1), (0.15), (0.2), (0.3), (0.4)) r (near),
       (VALUES ('small'), ('balanced'), ('fast'), ('sharp')) p (prefer),
-      LATERAL (SELECT prototype, far FROM lsbf_design_for('members', 'v', near => r.near, prefer => prefer) LIMIT 1) d) c
+      LATERAL (SELECT prototype, far FROM lsbf_design_for('members', 'v', near => r.near, prefer => prefer, max_theta => 1.5) LIMIT 1) d) c
   GROUP BY near, prefer, far;
 
 -- Rows planted at near, to count false negatives, and at twelve distances up to twice far, each from one member.

@@ -56,6 +56,13 @@ choose() {
     || format(', chosen in %s s', round((ms / 1000)::numeric, 1)) FROM quality.filters WHERE set = '$1' AND prefer = '$2'")${notice:+ ($notice)}"
 }
 
+# scan_on PATH: the times of scans of the sentences if queries use only these instructions
+scan_on() {
+  server_stop quality
+  LSBF_PATH=$1 server_start quality
+  server_psql quality -v path="$1" -v repeats="$repeats" -v least="$((n * 2 / 3))" -f benches/quality/paths.sql
+}
+
 # figures FILE QUERY: tab-separated, for the page
 figures() { server_psql quality -At -F $'\t' -c "$2" >"$out/$1.tsv"; }
 
@@ -67,14 +74,15 @@ write_figures() {
     UNION ALL SELECT 'fingerprints', '$([[ -n $(real fingerprints_1024.u8.npy) ]] && echo real || echo generated)'"
   figures sets "SELECT name, members, near, far, (SELECT us_per_row FROM bench.times t WHERE t.name = 'peer ' || s.name), queries, within, median
     FROM quality.sets s ORDER BY place"
-  figures filters "SELECT set, prefer, (choice).family, (choice).tables, (choice).hashes, coalesce((choice).polytope::text, ''),
-      (choice).probes, (choice).votes, (choice).bytes_per_member, pg_column_size(f)::double precision / members, (choice).fnr,
+  figures filters "SELECT set, prefer, (choice).kind, (choice).family, (choice).bits, (choice).tables, (choice).hashes,
+      (choice).blocks, (choice).probes, (choice).votes, (choice).bytes_per_member, pg_column_size(f)::double precision / members, (choice).fnr,
       (choice).fpr, (choice).unrelated, us_per_row, ms, notice,
       lsbf_fnr(f, s.near), lsbf_fpr(f)
     FROM quality.filters JOIN quality.sets s ON s.name = set LEFT JOIN bench.times t ON t.name = format('query %s %s', set, prefer)
     ORDER BY filters.place"
   figures bands "SELECT * FROM quality.bands"
   figures curves "SELECT * FROM quality.curves ORDER BY set, prefer, kind, times"
+  figures paths "SELECT path, prefer, ratio FROM quality.paths ORDER BY place"
   figures peers "SELECT name, bytes, at_near, natural_near, us_per_row FROM quality.peers JOIN bench.times USING (name) ORDER BY place"
 }
 
@@ -91,6 +99,10 @@ while read -r set; do
 done < <("$program" sets)
 say "measuring indexes and LSH keys on the sentences"
 server_psql quality -f benches/quality/peers.sql
+for path in avx2 plain; do
+  say "measuring scans of the sentences with LSBF_PATH=$path"
+  scan_on "$path"
+done
 
 mkdir -p "$out"
 write_figures

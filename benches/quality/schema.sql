@@ -7,6 +7,7 @@ CREATE TABLE quality.sets (
 CREATE TABLE quality.filters (
   place serial, set text, prefer text, choice lsbf_choice, ms double precision, notice text, f lsbf, PRIMARY KEY (set, prefer));
 CREATE TABLE quality.answers (set text, prefer text, kind text, distance double precision, passed boolean);
+CREATE TABLE quality.paths (place serial, path text, prefer text, ratio double precision);
 CREATE TABLE quality.peers (place serial, name text, bytes numeric, at_near double precision, natural_near double precision, query text);
 
 -- A distance as a multiple of near; for cosine, whose distance grows with the square of the angle, the multiple of the angle.

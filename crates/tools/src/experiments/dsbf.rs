@@ -110,6 +110,7 @@ impl Setting {
             aligned: false,
             votes: 0,
             probing: None,
+            quotient: None,
         }
     }
 
@@ -215,7 +216,7 @@ fn run_one(setting: &Setting, seed: u64, queries: usize, masks: Masks) -> Outcom
     for member in &members {
         filter.add(&mut engine, &Vector::Bytes(member)).expect("members are valid vectors");
     }
-    let functions = Functions::new(&params, LENGTH as u32, &[]).expect("the parameters are valid");
+    let functions = Functions::new(&params, LENGTH as u32).expect("the parameters are valid");
     let mut hasher = Hasher::new(&params, functions);
     let thresholds: Vec<u32> = (1..=MAX_TABLES).map(|k| setting.threshold(k)).collect();
     let Bits::Words(body) = filter.view().body() else { unreachable!("a filter with this many members is not a list") };

@@ -104,7 +104,7 @@ fn variants(kind: Kind) -> Vec<Variant> {
             (1, 1.5, 1.0, 1.0, with(|s| (s.overflow, s.tables) = (Some(0), Some(2)))),
             (2, 1.5, 1.0, 1.0, with(|s| (s.overflow, s.verify_bits) = (Some(0), Some(0)))),
         ],
-        Kind::Probing => Vec::new(),
+        Kind::Probing | Kind::Lsqf => Vec::new(),
         Kind::Ilbf => vec![
             (0, 1.0, 1.5, 1.0, default()),
             (0, 1.0, 3.0, 2.0, default()),

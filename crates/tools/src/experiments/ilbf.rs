@@ -57,6 +57,7 @@ pub fn params(aligned: bool, votes: u32, seed: u64) -> Params {
         aligned,
         votes,
         probing: None,
+        quotient: None,
     }
 }
 

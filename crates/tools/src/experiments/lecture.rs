@@ -44,6 +44,7 @@ fn params(seed: u64) -> Params {
         aligned: false,
         votes: 0,
         probing: None,
+        quotient: None,
     }
 }
 

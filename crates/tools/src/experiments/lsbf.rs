@@ -72,6 +72,7 @@ pub fn params(shape: Shape, scheme: Scheme, seed: u64) -> Params {
         aligned: false,
         votes: 0,
         probing: None,
+        quotient: None,
     }
 }
 

@@ -6,6 +6,7 @@ pub mod grid;
 pub mod ilbf;
 pub mod lecture;
 pub mod lsbf;
+pub mod lsqf;
 pub mod vectors;
 
 use ::lsbf::filter::Engine;

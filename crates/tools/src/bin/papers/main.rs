@@ -23,6 +23,7 @@ fn main() -> std::io::Result<()> {
     sections::dsbf::write(&mut report);
     sections::ilbf::write(&mut report);
     sections::lsbf::write(&mut report);
+    sections::lsqf::write(&mut report);
     sections::lecture::write(&mut report);
     sections::grid::write(&mut report);
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

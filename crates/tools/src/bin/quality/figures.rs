@@ -32,9 +32,8 @@ pub struct Filter {
 
 /// A chosen filter, the rates that lsbf_design_for predicts, and the time of a query in microseconds.
 pub struct Chosen {
-    pub family: String,
-    /// Tables, hashes, dimensions of polytopes, probes, votes.
-    pub shape: [String; 5],
+    /// Kind, hash family, bits of a code, tables, hashes, blocks, probes, votes.
+    pub shape: [String; 8],
     pub bytes: f64,
     pub fnr: f64,
     pub fpr: f64,
@@ -42,6 +41,13 @@ pub struct Chosen {
     pub us: f64,
     /// The rates predicted from the built filter: lsbf_fnr(f, near) and lsbf_fpr(f).
     pub of_filter: [f64; 2],
+}
+
+/// The time of a scan on an instruction set, relative to one exact comparison per row.
+pub struct Scan {
+    pub path: String,
+    pub prefer: String,
+    pub ratio: f64,
 }
 
 /// The number of rows, and of those that passed a filter.
@@ -93,6 +99,7 @@ pub struct Figures {
     pub filters: Vec<Filter>,
     pub bands: Vec<Band>,
     pub points: Vec<Point>,
+    pub scans: Vec<Scan>,
     pub alternatives: Vec<Alternative>,
 }
 
@@ -132,14 +139,13 @@ fn chosen(line: &Line) -> Result<Option<Chosen>> {
         return Ok(None);
     }
     Ok(Some(Chosen {
-        family: line.text(2),
-        shape: [3, 4, 5, 6, 7].map(|n| line.text(n)),
-        bytes: line.number(9)?,
-        fnr: line.number(10)?,
-        fpr: line.number(11)?,
-        unrelated: line.number(12)?,
-        us: line.number(13)?,
-        of_filter: [line.number(16)?, line.number(17)?],
+        shape: [2, 3, 4, 5, 6, 7, 8, 9].map(|n| line.text(n)),
+        bytes: line.number(11)?,
+        fnr: line.number(12)?,
+        fpr: line.number(13)?,
+        unrelated: line.number(14)?,
+        us: line.number(15)?,
+        of_filter: [line.number(18)?, line.number(19)?],
     }))
 }
 
@@ -160,7 +166,7 @@ impl Figures {
                 })
             })?,
             filters: each(folder, "filters", |line| {
-                Ok(Filter { set: line.text(0), prefer: line.text(1), notices: line.text(15), chosen: chosen(line)? })
+                Ok(Filter { set: line.text(0), prefer: line.text(1), notices: line.text(17), chosen: chosen(line)? })
             })?,
             bands: each(folder, "bands", |line| {
                 let count = Count { rows: line.number(3)?, passed: line.number(4)? };
@@ -175,6 +181,9 @@ impl Figures {
                     share: line.number(4)?,
                     rows: line.number(5)?,
                 })
+            })?,
+            scans: each(folder, "paths", |line| {
+                Ok(Scan { path: line.text(0), prefer: line.text(1), ratio: line.number(2)? })
             })?,
             alternatives: each(folder, "peers", |line| {
                 Ok(Alternative {

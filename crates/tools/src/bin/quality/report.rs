@@ -36,6 +36,11 @@ fn title(set: &str) -> (&'static str, &'static str) {
             "Fingerprints of molecules, jaccard",
             "The same rows as sets of the bits that are set. At `near`, sets of 43 elements differ in 4 or 5.",
         ),
+        "cube_l2" => ("Generated vectors of few dimensions, l2", "10 dimensions, uniform in a cube."),
+        "clusters_l2" => (
+            "Generated clusters, l2",
+            "64 dimensions, 200 clusters of different widths, members at least about 1.3 near apart.",
+        ),
         "unit_l2" => {
             ("Generated unit vectors, l2", "128 dimensions, a common component, one in four a near-duplicate.")
         }
@@ -138,6 +143,26 @@ impl Pair {
     fn within(&self, factor: f64) -> bool {
         (1.0 / factor..=factor).contains(&self.ratio())
     }
+
+    /// Whether a number as far off as the counted one is not unlikely even if the prediction is right within a factor.
+    fn may_be_chance(&self, factor: f64) -> bool {
+        const UNLIKELY: f64 = 0.025;
+        let (counted, predicted) = ((self.measured * self.rows).round() as u32, self.predicted * self.rows);
+        // The probability of fewer than a number, if so many are expected.
+        let fewer = |expected: f64, than: u32| -> f64 {
+            let mut term = (-expected).exp();
+            (0..than).fold(0.0, |sum, n| {
+                let next = sum + term;
+                term *= expected / f64::from(n + 1);
+                next
+            })
+        };
+        let probability = match self.ratio() > 1.0 {
+            true => 1.0 - fewer(predicted * factor, counted),
+            false => fewer(predicted / factor, counted + 1),
+        };
+        probability >= UNLIKELY
+    }
 }
 
 /// The rates of rows at near that are missed, of rows at far that pass, of rows at far with unchanged length that pass,
@@ -213,9 +238,10 @@ fn opening(page: &mut Page, figures: &Figures) {
          alternating runs.",
     );
     page.add(
-        "The weights of the choice were tuned on the sentences, so that their tables are not an independent test. \
-         Rates vary between seeds and samples: over twelve of them, `small` passed .002 to .006 at 3R-4R, and `sharp` \
-         .007 to .016 at 2R-3R.",
+        "Filters for l2 and cosine follow from a model of normal differences ([theory](theory.md)). The bounds of their \
+         cells were measured with generated vectors; the width of a bucket, and the rates that `small`, `balanced` and \
+         `sharp` stand for, were chosen with the sentences in sight, so that their table is not an independent test. \
+         The weights of the choice for bit strings were tuned on the sentences, too.",
     );
     let origin = |what: &str| match figures.about(what) {
         "real" => format!("{what} are real"),
@@ -309,72 +335,121 @@ fn sentences(page: &mut Page, figures: &Figures) -> Result<()> {
     Ok(())
 }
 
-/// The targets of a preference: bytes per member, found at R, at R/2 and natural, passed at 2R-3R, at 3R-4R and beyond.
-const TARGETS: [(&str, f64, [f64; 3], [f64; 3]); 2] = [
-    ("small", 12.0, [0.98, 0.999, 0.98], [0.13, 0.005, 0.002]),
-    ("sharp", 24.0, [0.985, 0.999, 0.98], [0.015, 0.001, 0.0005]),
+/// The targets of a data set and a preference.
+struct Target {
+    set: &'static str,
+    prefer: &'static str,
+    /// Bytes per member.
+    bytes: f64,
+    /// The smallest fractions found, and the largest ones passed, by range of distances.
+    found: &'static [(&'static str, f64)],
+    passed: &'static [(&'static str, f64)],
+}
+
+const TARGETS: [Target; 4] = [
+    Target {
+        set: SENTENCES,
+        prefer: "small",
+        bytes: 8.0,
+        found: &[("near", 0.983), ("half", 0.999), ("natural", 0.99)],
+        passed: &[("2-3", 0.02), ("3-4", 0.002), ("4-", 0.002)],
+    },
+    Target {
+        set: SENTENCES,
+        prefer: "sharp",
+        bytes: 13.0,
+        found: &[("near", 0.985), ("half", 0.999), ("natural", 0.99)],
+        passed: &[("2-3", 0.002), ("3-4", 0.0005), ("4-", 0.0005)],
+    },
+    Target { set: "lengths_l2", prefer: "small", bytes: 9.0, found: &[("near", 0.98)], passed: &[("2-3", 0.02)] },
+    Target { set: "cube_l2", prefer: "small", bytes: 7.0, found: &[("near", 0.98)], passed: &[] },
 ];
 /// Minimum rows per second, relative to HNSW.
-const MIN_SPEED: f64 = 40.0;
-/// Maximum time of a query, relative to one exact comparison.
-const MAX_SCAN: f64 = 25.0;
-/// Maximum factor between measured and predicted rates.
-const MAX_FACTOR: f64 = 2.0;
+const MIN_SPEED: f64 = 300.0;
+/// Maximum time of a query, relative to one exact comparison, by instruction set.
+const MAX_SCAN: [(&str, f64); 3] = [("avx512", 3.0), ("avx2", 4.0), ("plain", 10.0)];
+/// Maximum factor between measured and predicted rates, and the number of events below which it is too rough.
+const MAX_FACTOR: f64 = 1.5;
+const MIN_EVENTS: f64 = 10.0;
 
-fn targets(page: &mut Page, figures: &Figures, set: &DataSet, hnsw: f64) {
-    let mut table = Table::new(&["prefer", "what", "target", "measured", "rows", ""]);
-    let verdict = |met: bool| if met { "met" } else { "NOT MET" }.to_string();
-    for (prefer, bytes, recalls, passes) in TARGETS {
-        if figures.of(SENTENCES).all(|filter| filter.prefer != prefer) {
+fn verdict(met: bool) -> String {
+    if met { "met" } else { "NOT MET" }.to_string()
+}
+
+/// A band by its name in the measurements.
+fn band_name(band: &str) -> &str {
+    BANDS.iter().find(|(name, _)| *name == band).map_or(band, |(_, title)| title)
+}
+
+fn targets(page: &mut Page, figures: &Figures, comparison: &DataSet, hnsw: f64) {
+    let mut table = Table::new(&["data", "prefer", "what", "target", "measured", "rows", ""]);
+    for target in &TARGETS {
+        let Target { set, prefer, .. } = *target;
+        if figures.of(set).all(|filter| filter.prefer != prefer) {
             continue;
         }
-        let Some(chosen) = figures.chosen(SENTENCES, prefer) else {
-            table.row([prefer, "a filter", "", "none", "", "NOT MET"].map(String::from).to_vec());
+        let data = set.replace('_', ", ");
+        let mut put = |what: &str, target: String, measured: String, rows: String, verdict: String| {
+            table.row(vec![data.clone(), prefer.into(), what.into(), target, measured, rows, verdict]);
+        };
+        let Some(chosen) = figures.chosen(set, prefer) else {
+            put("a filter", String::new(), "none".into(), String::new(), verdict(false));
             continue;
         };
-        let mut put = |what: &str, target: String, measured: String, rows: String, met: bool| {
-            table.row(vec![prefer.into(), what.into(), target, measured, rows, verdict(met)]);
-        };
-        let size = chosen.bytes;
-        put("bytes per member", format!("<= {bytes}"), format!("{size:.2}"), grouped(set.members), size <= bytes);
+        let (size, bytes) = (chosen.bytes, target.bytes);
+        put("bytes per member", format!("<= {bytes}"), format!("{size:.2}"), String::new(), verdict(size <= bytes));
         let counts = |count: Count| format!("{} of {}", grouped(count.passed), grouped(count.rows));
-        for (band, what, target) in [
-            ("near", "found at R", recalls[0]),
-            ("half", "found at R/2", recalls[1]),
-            ("natural", "found, natural", recalls[2]),
-        ] {
-            let Some(count) = figures.band(SENTENCES, prefer, band) else { continue };
-            put(what, format!(">= {target}"), rate(count.share()), counts(count), count.share() >= target);
+        for (limits, are_found) in [(target.found, true), (target.passed, false)] {
+            for &(band, limit) in limits {
+                let Some(count) = figures.band(set, prefer, band) else { continue };
+                let (share, sign) = (count.share(), if are_found { ">=" } else { "<=" });
+                let is_met = if are_found { share >= limit } else { share <= limit };
+                put(band_name(band), format!("{sign} {limit}"), rate(share), counts(count), verdict(is_met));
+            }
         }
-        for (band, what, target) in [
-            ("2-3", "passed, 2R-3R", passes[0]),
-            ("3-4", "passed, 3R-4R", passes[1]),
-            ("4-", "passed, over 4R", passes[2]),
-        ] {
-            let Some(count) = figures.band(SENTENCES, prefer, band) else { continue };
-            put(what, format!("<= {target}"), rate(count.share()), counts(count), count.share() <= target);
+        if set == SENTENCES {
+            let speed = hnsw / chosen.us;
+            let is_met = verdict(speed >= MIN_SPEED);
+            put("rows/s relative to HNSW", format!(">= {MIN_SPEED}"), format!("{speed:.0}"), String::new(), is_met);
+            let here = chosen.us / comparison.comparison_us;
+            let first = (MAX_SCAN[0].0, here);
+            let others = figures.scans.iter().filter(|scan| scan.prefer == prefer);
+            for (path, ratio) in others.map(|scan| (scan.path.as_str(), scan.ratio)).chain([first]) {
+                let Some((_, limit)) = MAX_SCAN.into_iter().find(|(name, _)| *name == path) else { continue };
+                let what = format!("scan relative to one <->, {path}");
+                put(&what, format!("<= {limit}"), format!("{ratio:.1}"), String::new(), verdict(ratio <= limit));
+            }
         }
-        let names = [
-            "missed at R / predicted",
-            "passed at far / predicted",
-            "passed at far, same length / predicted",
-            "unrelated passed / predicted",
-        ];
-        for (what, pair) in names.iter().zip(pairs(figures, SENTENCES, prefer, chosen)) {
+    }
+    for filter in figures.filters.iter().filter(|filter| filter.set.ends_with("_l2")) {
+        let Some(chosen) = &filter.chosen else { continue };
+        let what = ["missed at R", "passed at far", "passed at far, same length", "unrelated passed"];
+        for (what, pair) in what.iter().zip(pairs(figures, &filter.set, &filter.prefer, chosen)) {
             let Some(pair) = pair else { continue };
-            let rows = format!("{:.0} of {}", pair.measured * pair.rows, grouped(pair.rows));
-            let target = format!("1/{MAX_FACTOR} to {MAX_FACTOR}");
-            put(what, target, format!("{:.2}", pair.ratio()), rows, pair.within(MAX_FACTOR));
-        }
-        if prefer == "small" {
-            let (speed, scan) = (hnsw / chosen.us, chosen.us / set.comparison_us);
-            let is_fast = speed >= MIN_SPEED;
-            put("rows/s relative to HNSW", format!(">= {MIN_SPEED}"), format!("{speed:.1}"), String::new(), is_fast);
-            let is_fast = scan <= MAX_SCAN;
-            put("scan relative to one <->", format!("<= {MAX_SCAN}"), format!("{scan:.1}"), String::new(), is_fast);
+            let events = format!("{:.0} of {}", pair.measured * pair.rows, grouped(pair.rows));
+            let is_rough = pair.measured.max(pair.predicted) * pair.rows < MIN_EVENTS;
+            let is_within = pair.within(MAX_FACTOR);
+            let verdict = match (is_rough || !is_within) && pair.may_be_chance(MAX_FACTOR) {
+                true => "few".into(),
+                false => verdict(is_within),
+            };
+            table.row(vec![
+                filter.set.replace('_', ", "),
+                filter.prefer.clone(),
+                format!("{what} / predicted"),
+                format!("1/{MAX_FACTOR} to {MAX_FACTOR}"),
+                format!("{:.2}", pair.ratio()),
+                events,
+                verdict,
+            ]);
         }
     }
     page.table(&table);
+    page.add(
+        "*few*: too few rows to tell. Fewer than ten were expected and counted, or the ratio is outside of the limits \
+         but may be chance: with a probability of at least 2.5 %, so many or so few are counted if the prediction is \
+         right within the factor.",
+    );
 }
 
 /// The fraction that passes by distance, for the preferences small and sharp.
@@ -446,11 +521,12 @@ fn choices(page: &mut Page, figures: &Figures) {
     page.add("## Chosen filters");
     page.add("With the rates predicted from the built filter: `lsbf_fnr(f, near)` and `lsbf_fpr(f)`.");
     let mut table = Table::new(&[
-        "data", "prefer", "family", "tables", "hashes", "polytope", "probes", "votes", "lsbf_fnr", "lsbf_fpr",
+        "data", "prefer", "kind", "family", "bits", "tables", "hashes", "blocks", "probes", "votes", "lsbf_fnr",
+        "lsbf_fpr",
     ]);
     for filter in &figures.filters {
         let Some(chosen) = &filter.chosen else { continue };
-        let mut cells = vec![filter.set.replace('_', ", "), filter.prefer.clone(), chosen.family.clone()];
+        let mut cells = vec![filter.set.replace('_', ", "), filter.prefer.clone()];
         cells.extend(chosen.shape.iter().cloned());
         cells.extend(chosen.of_filter.map(rate));
         table.row(cells);

@@ -41,6 +41,10 @@ enum Source {
     Unit,
     /// Vectors of varying length.
     Lengths,
+    /// Vectors in a cube.
+    Cube,
+    /// Clusters of different widths.
+    Clusters,
     /// Bit strings.
     Bits,
 }
@@ -57,13 +61,15 @@ pub struct Set {
 const SENTENCES: &str = "sentences_384.f16.npy";
 const FINGERPRINTS: &str = "fingerprints_1024.u8.npy";
 
-pub const SETS: [Set; 6] = [
+pub const SETS: [Set; 8] = [
     set("sentences_l2", Metric::L2, 0.2, 384, Source::Unit, SENTENCES),
     set("sentences_cosine", Metric::Cosine, 0.02, 384, Source::Unit, SENTENCES),
     set("fingerprints_hamming", Metric::Hamming, 0.004, 1024, Source::Bits, FINGERPRINTS),
     set("fingerprints_jaccard", Metric::Jaccard, 0.1, 1024, Source::Bits, FINGERPRINTS),
     set("unit_l2", Metric::L2, 0.2, 128, Source::Unit, ""),
     set("lengths_l2", Metric::L2, 1.0, 96, Source::Lengths, ""),
+    set("cube_l2", Metric::L2, 0.1, 10, Source::Cube, ""),
+    set("clusters_l2", Metric::L2, 0.5, 64, Source::Clusters, ""),
 ];
 
 const fn set(name: &'static str, metric: Metric, near: f64, dims: usize, source: Source, file: &'static str) -> Set {
@@ -101,8 +107,11 @@ impl Set {
     }
 
     fn reals(&self, rows: usize, file: Option<&str>) -> Result<Vec<Vec<f32>>> {
-        if self.source == Source::Lengths {
-            return Ok(of_many_lengths(rows, self.dims, self.near));
+        match self.source {
+            Source::Lengths => return Ok(of_many_lengths(rows, self.dims, self.near)),
+            Source::Cube => return Ok(in_a_cube(rows, self.dims)),
+            Source::Clusters => return Ok(in_clusters(rows, self.dims)),
+            Source::Unit | Source::Bits => {}
         }
         let mut all = Vec::with_capacity(rows);
         data::vectors(rows, self.dims, file, |_, x| {
@@ -205,6 +214,25 @@ impl Queries {
 
 /// Vectors in random directions whose lengths vary widely: the median is eight times near, and two in three are within
 /// a factor of two of it. One in four is an earlier one with noise of up to five times near.
+/// Vectors that are uniform in a cube.
+fn in_a_cube(rows: usize, dims: usize) -> Vec<Vec<f32>> {
+    let mut rng = SmallRng::seed_from_u64(8);
+    (0..rows).map(|_| (0..dims).map(|_| rng.random_range(0.0..1.0)).collect()).collect()
+}
+
+/// Normal vectors around 200 centres, with a standard deviation of 0.06 to 0.3 per coordinate: members are farther apart than near 0.5.
+fn in_clusters(rows: usize, dims: usize) -> Vec<Vec<f32>> {
+    const CLUSTERS: usize = 200;
+    let mut rng = SmallRng::seed_from_u64(9);
+    let mut normal = || (0..dims).map(|_| rng.sample(StandardNormal)).collect::<Vec<f32>>();
+    let centres: Vec<Vec<f32>> = (0..CLUSTERS).map(|_| normal()).collect();
+    let row = |id: usize| {
+        let spread = 0.06 * 5f32.powf((id % CLUSTERS) as f32 / CLUSTERS as f32);
+        centres[id % CLUSTERS].iter().zip(normal()).map(|(centre, x)| centre + spread * x).collect()
+    };
+    (0..rows).map(row).collect()
+}
+
 fn of_many_lengths(rows: usize, dims: usize, near: f64) -> Vec<Vec<f32>> {
     let mut rng = SmallRng::seed_from_u64(7);
     let mut generated: Vec<Vec<f32>> = Vec::with_capacity(rows);

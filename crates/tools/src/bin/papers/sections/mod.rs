@@ -5,3 +5,4 @@ pub mod grid;
 pub mod ilbf;
 pub mod lecture;
 pub mod lsbf;
+pub mod lsqf;

@@ -13,10 +13,7 @@ SELECT id, body FROM tickets WHERE id IN (17, 30);
 -- A text becomes a set: every run of five characters. The distance between two texts is 1 - intersection / union of their sets.
 ALTER TABLE tickets ADD shingles bigint[];
 UPDATE tickets SET shingles = lsbf_shingles(body);
-CREATE FUNCTION distance(bigint[], bigint[]) RETURNS float8 LANGUAGE sql IMMUTABLE AS
-  'SELECT 1 - count(*) FILTER (WHERE n = 2)::float8 / count(*) FROM (
-     SELECT count(*) AS n FROM (SELECT DISTINCT unnest($1) AS x UNION ALL SELECT DISTINCT unnest($2)) e GROUP BY x) c';
-SELECT round(distance(a.shingles, b.shingles)::numeric, 2) AS a_copy, round(distance(a.shingles, c.shingles)::numeric, 2) AS unrelated
+SELECT round(jaccard_distance(a.shingles, b.shingles)::numeric, 2) AS a_copy, round(jaccard_distance(a.shingles, c.shingles)::numeric, 2) AS unrelated
 FROM tickets a, tickets b, tickets c WHERE a.id = 17 AND b.id = 30 AND c.id = 18;
 
 -- Say how close is close (near); the rest is learned from the table. A prototype is an empty filter: it says how to hash.
@@ -33,8 +30,8 @@ SELECT count(*) AS tickets, count(*) FILTER (WHERE has_earlier) AS has_earlier, 
 
 -- A flagged row is a candidate. Compare it exactly: a few hundred rows with a few hundred, instead of 3,000 with 3,000.
 CREATE TABLE pairs AS
-  SELECT a.id AS original, b.id AS copy, distance(a.shingles, b.shingles) AS distance
-  FROM flagged a JOIN flagged b ON a.has_later AND b.has_earlier AND a.id < b.id WHERE distance(a.shingles, b.shingles) <= 0.2;
+  SELECT a.id AS original, b.id AS copy, jaccard_distance(a.shingles, b.shingles) AS distance
+  FROM flagged a JOIN flagged b ON a.has_later AND b.has_earlier AND a.id < b.id WHERE jaccard_distance(a.shingles, b.shingles) <= 0.2;
 SELECT count(*) AS pairs, round(max(distance)::numeric, 2) AS farthest, count(*) FILTER (WHERE copy % 30 = 0) AS planted FROM pairs;
 
 -- Close the copies: each points to the ticket that stays.

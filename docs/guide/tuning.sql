@@ -16,14 +16,14 @@ CREATE FUNCTION distance(real[], real[]) RETURNS float8 LANGUAGE sql IMMUTABLE A
 SELECT round(min(distance(a.v, b.v))::numeric, 2) AS nearest, round((percentile_cont(0.5) WITHIN GROUP (ORDER BY distance(a.v, b.v)))::numeric, 2) AS median
 FROM items a, items b WHERE a.id <= 40 AND b.id > 40 AND b.id <= 440;
 
--- 2. Let it be chosen. prefer says what matters: bytes, time, or few false positives.
+-- 2. Let it be chosen. prefer says what matters: bytes, time, or few false positives. For vectors, more bits of a code mean fewer false positives.
 SELECT prefer, round(bytes_per_member::numeric, 1) AS bytes, round(cost) AS cost, round(fnr::numeric, 4) AS fnr, round(fpr::numeric, 4) AS fpr,
-  tables, hashes, probes, votes
+  kind, bits
 FROM unnest(ARRAY['small', 'balanced', 'fast', 'sharp']) prefer,
   LATERAL (SELECT * FROM lsbf_design_for('items', 'v', near => 0.2, prefer => prefer) LIMIT 1) d;
 
--- 3. A radius that the data do not allow: unrelated rows are hardly farther away. A notice says so, and you get the best filter there is.
-SELECT round(fnr::numeric, 3) AS fnr, round(fpr::numeric, 3) AS fpr FROM lsbf_design_for('items', 'v', near => 0.8, far => 1) LIMIT 1;
+-- 3. A radius that the data does not allow: unrelated rows are hardly farther away. A notice says so, and the filter is the best possible.
+SELECT round(fnr::numeric, 3) AS fnr, round(fpr::numeric, 3) AS fpr, bits FROM lsbf_design_for('items', 'v', near => 1, far => 1.1) LIMIT 1;
 
 -- 4. In plain words, and as a curve: what passes, by the distance of the nearest member.
 CREATE TABLE filters AS
@@ -39,5 +39,7 @@ FROM items, filters, unnest(ARRAY[0.1, 0.2, 0.3, 0.4, 0.6]) planted WHERE id <= 
 SELECT 'fnr => 0.002' AS requested, round(bytes_per_member::numeric, 1) AS bytes, round(cost) AS cost, round(fnr::numeric, 4) AS fnr, round(fpr::numeric, 4) AS fpr
 FROM lsbf_design_for('items', 'v', near => 0.2, fnr => 0.002) LIMIT 1;
 
--- Or when asking: theta multiplies near. Answers only grow.
-SELECT theta, round(lsbf_fnr(f, 0.2, theta)::numeric, 4) AS missed_at_near, round(lsbf_fpr(f, theta)::numeric, 4) AS passed_at_far FROM filters, unnest(ARRAY[1, 1.25, 1.5]) theta;
+-- Or when querying: theta multiplies near. A larger theta never finds less. Filters of vectors serve theta up to 1.25 at least; max_theta requests more.
+SELECT theta, round(lsbf_fnr(f, 0.2, theta)::numeric, 4) AS missed_at_near, round(lsbf_fpr(f, theta)::numeric, 4) AS passed_at_far FROM filters, unnest(ARRAY[1, 1.1, 1.25]) theta;
+SELECT requested AS max_theta, round(bytes_per_member::numeric, 1) AS bytes, bits, round(lsbf_fnr(lsbf_add(prototype, unit(1)), 2 * 0.2, 2)::numeric, 3) AS "missed at 2 near, theta 2"
+FROM unnest(ARRAY[2, 3]) requested, LATERAL (SELECT * FROM lsbf_design_for('items', 'v', near => 0.2, max_theta => requested) LIMIT 1) d;

@@ -1,32 +1,48 @@
-//! The state of an aggregate over a quotient filter with more than a few members.
+//! The state of an aggregate with more than a few members, while it grows: members of a quotient filter, or the bits set of a
+//! Bloom filter that is stored as a list.
 //!
 //! It is an expanded object, PostgreSQL's form of a value that is changed many times, as array_append uses it: its type is
-//! still `lsbf`, it is in the memory of the aggregate, and whoever reads it as a value gets a flat filter. New members are
-//! appended to a list, which is sorted when it is read.
+//! still `lsbf`, it is in the memory of the aggregate, and whoever reads it as a value gets a flat filter. What is added is
+//! appended to a buffer, which is sorted when it is read or, for bits, when it is full.
 
+use super::buffer::Buffer;
 use crate::boundary::call::Call;
 use crate::boundary::context;
 use crate::boundary::guard::{callback, check_for_interrupts};
+use crate::boundary::image;
 use lsbf::error::{Error, Result};
 use lsbf::filter::change::check_alike;
 use lsbf::filter::format::{self, Header, View};
-use lsbf::filter::list::Front;
+use lsbf::filter::list::{self, Front};
 use lsbf::filter::lsqf::body::Parts;
 use lsbf::filter::lsqf::change::{layout, members, too_large, write_records};
 use lsbf::filter::lsqf::fingerprint::{Fingerprint, sort_records};
+use lsbf::filter::{Counters, Engine, sketch};
 use lsbf::limits::MAX_BYTES;
-use lsbf::params::Layout;
+use lsbf::params::{Layout, Params};
+use lsbf::vector::Vector;
 use pgrx::pg_sys::{self, Datum, ExpandedObjectHeader, ExpandedObjectMethods, vartag_external};
 use pgrx::varlena::{set_varsize_4b, varatt_is_1b_e};
 use std::ffi::c_void;
 
-/// The number of members up to which a state is a flat filter, which needs less memory.
-pub const FEW: u64 = 64;
+/// The number of members of a quotient filter, or of bits set, up to which a state is a flat filter, which needs less memory.
+const FEW_MEMBERS: u64 = 64;
+const FEW_BITS: u64 = 128;
 /// Words cleared between checks for interrupts.
 const STEP: usize = 1 << 19;
 
 static METHODS: ExpandedObjectMethods =
     ExpandedObjectMethods { get_flat_size: Some(flat_size), flatten_into: Some(flatten_into) };
+
+/// Whether a state with this header, after `more` bits or members are added, should be an object.
+pub fn is_worthwhile(header: &Header, more: u64) -> bool {
+    let few = match (header.is_quotient, header.is_sparse) {
+        (true, _) => FEW_MEMBERS,
+        (_, true) => FEW_BITS,
+        _ => return false,
+    };
+    header.has_body && header.ones.saturating_add(more) >= few
+}
 
 /// The members of a state, in memory that belongs to its context.
 #[repr(C)]
@@ -36,13 +52,14 @@ pub struct Collected {
     /// The words of a filter without members.
     front: *const u64,
     front_words: usize,
-    layout: Layout,
-    /// The members as records of this many bytes.
-    records: *mut u8,
-    record_bytes: usize,
-    count: usize,
-    capacity: usize,
-    is_sorted: bool,
+    content: Content,
+}
+
+enum Content {
+    /// The fingerprints of members.
+    Members { layout: Layout, records: Buffer<u8>, is_sorted: bool },
+    /// The bits set and the registers of the sketch. The filter has too many for a list if `is_outgrown`.
+    Bits { positions: Buffer<u32>, registers: Buffer<u16>, is_outgrown: bool },
 }
 
 impl Collected {
@@ -64,8 +81,9 @@ impl Collected {
     pub fn new<'a>(call: &Call, filter: &View) -> Result<&'a mut Collected> {
         let params = format::decode_params(filter.stored())?;
         filter.check(&params)?;
-        let layout = layout(&params, filter.header.dims)?;
-        let header = Header { has_body: false, ones: 0, ..filter.header };
+        let dims = filter.header.dims;
+        let layout = if filter.header.is_quotient { Some(layout(&params, dims)?) } else { None };
+        let header = Header { has_body: false, is_sparse: false, registers: 0, ones: 0, squares: 0, ..filter.header };
         let (centre, count) = (filter.centre()?, header.image_words(&params));
         let mut parent = std::ptr::null_mut();
         // SAFETY: the object is allocated in its own context, which is that of the aggregate or a child of it, and all of it
@@ -80,20 +98,18 @@ impl Collected {
             words.fill(0);
             format::write_front(words, &header, filter.stored(), &centre);
             let object = pg_sys::MemoryContextAllocZero(own, size_of::<Collected>()).cast::<Collected>();
-            let record_bytes = Fingerprint::record_bytes(&layout);
-            let capacity = 4 * FEW as usize;
-            let records = pg_sys::MemoryContextAlloc(own, capacity * record_bytes).cast::<u8>();
-            object.write(Collected {
-                object: ExpandedObjectHeader::default(),
-                front,
-                front_words: count,
-                layout,
-                records,
-                record_bytes,
-                count: 0,
-                capacity,
-                is_sorted: true,
-            });
+            let content = match layout {
+                Some(layout) => {
+                    let records = Buffer::new(own, 4 * FEW_MEMBERS as usize * Fingerprint::record_bytes(&layout));
+                    Content::Members { layout, records, is_sorted: true }
+                }
+                None => Content::Bits {
+                    positions: Buffer::new(own, 4 * FEW_BITS as usize),
+                    registers: Buffer::new(own, FEW_BITS as usize),
+                    is_outgrown: false,
+                },
+            };
+            object.write(Collected { object: ExpandedObjectHeader::default(), front, front_words: count, content });
             pg_sys::EOH_init_header(&raw mut (*object).object, &METHODS, own);
             &mut *object
         };
@@ -101,9 +117,12 @@ impl Collected {
         Ok(collected)
     }
 
-    /// The state of the aggregate that stands for this object.
-    pub fn datum(&self) -> Datum {
-        Datum::from(self.object.eoh_rw_ptr.as_ptr())
+    /// The state of the aggregate after a change: this object, or a flat filter if it has become too large for a list of bits.
+    pub fn state(&mut self) -> Result<Datum> {
+        match self.content {
+            Content::Bits { is_outgrown: true, .. } => Ok(image::datum(self.flat()?)),
+            _ => Ok(Datum::from(self.object.eoh_rw_ptr.as_ptr())),
+        }
     }
 
     /// The filter without its members.
@@ -112,80 +131,185 @@ impl Collected {
         View::valid(unsafe { std::slice::from_raw_parts(self.front, self.front_words) })
     }
 
+    fn params(&self) -> Result<Params> {
+        format::decode_params(self.front().stored())
+    }
+
     /// Adds a member.
     #[inline]
-    pub fn push(&mut self, member: &Fingerprint) -> Result<()> {
-        if self.count == self.capacity {
-            self.reserve(1)?;
+    pub fn add(&mut self, engine: &mut Engine, vector: &Vector) -> Result<()> {
+        match self.content {
+            Content::Members { .. } => self.push(&engine.fingerprint(vector)?),
+            Content::Bits { .. } => {
+                let (positions, entry) = engine.positions(vector)?;
+                self.push_bits(positions.iter().map(|&position| position as u32), std::iter::once(entry))
+            }
         }
-        let record = member.record();
-        // SAFETY: there is room for one more record, which is not longer than the array.
-        unsafe {
-            let end = self.records.add(self.count * self.record_bytes);
-            end.copy_from_nonoverlapping(record.as_ptr(), self.record_bytes);
-        }
-        self.count += 1;
-        self.is_sorted = false;
-        Ok(())
+    }
+
+    /// Whether the members of a filter can be appended: it must not have more bits set than a list.
+    pub fn can_append(&self, filter: &View) -> bool {
+        !filter.header.has_body || filter.header.is_quotient || filter.header.is_sparse
     }
 
     /// Adds all members of a filter with the same parameters.
     pub fn append(&mut self, filter: &View) -> Result<()> {
-        let params = format::decode_params(filter.stored())?;
         check_alike(&self.front(), filter)?;
-        filter.check(&params)?;
-        let layout = self.layout;
-        self.reserve(filter.header.ones as usize)?;
-        members(&layout, filter).try_for_each(|member| self.push(&member))
+        filter.check(&self.params()?)?;
+        match self.content {
+            Content::Members { layout, .. } => {
+                self.reserve(filter.header.ones as usize)?;
+                members(&layout, filter).try_for_each(|member| self.push(&member))
+            }
+            Content::Bits { .. } => {
+                self.push_bits(filter.list().positions().map(|position| position as u32), filter.registers())
+            }
+        }
     }
 
-    /// Allocates memory for more members.
+    /// Adds a fingerprint.
+    #[inline]
+    fn push(&mut self, member: &Fingerprint) -> Result<()> {
+        let Content::Members { layout, records, is_sorted } = &mut self.content else { return Ok(()) };
+        let size = Fingerprint::record_bytes(layout);
+        *is_sorted = false;
+        if !records.append(&member.record()[..size]) {
+            self.reserve(1)?;
+            return self.push(member);
+        }
+        Ok(())
+    }
+
+    /// Allocates memory for more fingerprints.
     fn reserve(&mut self, more: usize) -> Result<()> {
-        let count = self.count.saturating_add(more);
-        let bytes = Parts::new(&self.layout, count as u64).words().saturating_mul(8);
+        let Content::Members { layout, records, .. } = &mut self.content else { return Ok(()) };
+        let size = Fingerprint::record_bytes(layout);
+        let count = (records.count() / size).saturating_add(more);
+        let bytes = Parts::new(layout, count as u64).words().saturating_mul(8);
         if bytes > MAX_BYTES {
             return Err(too_large(bytes));
         }
-        if count > self.capacity {
-            let capacity = count.max(self.capacity + (self.capacity / 8).max(FEW as usize));
-            // SAFETY: the records were allocated by `new` or here; growing keeps their context.
-            self.records = unsafe { pg_sys::repalloc_huge(self.records.cast(), capacity * self.record_bytes) }.cast();
-            self.capacity = capacity;
+        if count * size > records.capacity() {
+            let capacity = records.capacity() / size;
+            records.grow(count.max(capacity + (capacity / 8).max(FEW_MEMBERS as usize)) * size);
         }
         Ok(())
     }
 
-    /// The members as records in order.
-    fn sorted(&mut self) -> &[u8] {
-        // SAFETY: this many records were written, and there is no other reference.
-        let records = unsafe { std::slice::from_raw_parts_mut(self.records, self.count * self.record_bytes) };
-        if !self.is_sorted {
-            sort_records(records, self.record_bytes);
-            self.is_sorted = true;
+    /// Adds bits set and registers.
+    #[inline]
+    fn push_bits(&mut self, new: impl Iterator<Item = u32>, entries: impl Iterator<Item = u16>) -> Result<()> {
+        for position in new {
+            loop {
+                let Content::Bits { positions, .. } = &mut self.content else { return Ok(()) };
+                if positions.append(&[position]) {
+                    break;
+                }
+                self.make_room()?;
+            }
         }
-        records
+        for entry in entries {
+            loop {
+                let Content::Bits { registers, .. } = &mut self.content else { return Ok(()) };
+                if registers.append(&[entry]) {
+                    break;
+                }
+                let kept = sketch::merge_entries(registers.all());
+                registers.truncate(kept);
+                if kept > registers.capacity() / 2 {
+                    registers.grow(2 * registers.capacity());
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// Bytes of the flat filter.
-    fn size(&self) -> Result<usize> {
-        let params = format::decode_params(self.front().stored())?;
-        let front = self.front().header;
-        Ok(Header { has_body: self.count > 0, ones: self.count as u64, ..front }.image_words(&params) * 8)
+    /// Sorts the bits set and removes duplicates. If most remain, there will be room for twice as many.
+    #[cold]
+    fn make_room(&mut self) -> Result<()> {
+        let params = self.params()?;
+        self.sort();
+        if let Content::Bits { positions, registers, is_outgrown } = &mut self.content {
+            *is_outgrown = !list::is_sparse(&params, registers.count() as u32, positions.count() as u64);
+            if positions.count() > positions.capacity() / 2 {
+                positions.grow(2 * positions.capacity());
+            }
+        }
+        Ok(())
     }
 
-    /// Writes the flat filter.
-    fn write(&mut self, image: &mut [u64]) -> Result<()> {
-        for part in image.chunks_mut(STEP) {
-            check_for_interrupts();
-            part.fill(0);
+    /// Sorts what was added.
+    fn sort(&mut self) {
+        match &mut self.content {
+            Content::Members { layout, records, is_sorted } => {
+                if !*is_sorted {
+                    sort_records(records.all(), Fingerprint::record_bytes(layout));
+                    *is_sorted = true;
+                }
+            }
+            Content::Bits { positions, registers, .. } => {
+                let kept = sketch::merge_entries(registers.all());
+                registers.truncate(kept);
+                // Most of it is often in order already, which this sort makes use of.
+                positions.all().sort();
+                let kept = without_duplicates(positions.all());
+                positions.truncate(kept);
+            }
         }
+    }
+
+    /// The header of the flat filter.
+    fn header(&mut self, params: &Params) -> Result<Header> {
+        self.sort();
+        let header = self.front().header;
+        Ok(match &self.content {
+            Content::Members { layout, records, .. } => {
+                let count = records.count() / Fingerprint::record_bytes(layout);
+                Header { has_body: count > 0, ones: count as u64, ..header }
+            }
+            Content::Bits { positions, registers, .. } => {
+                let (stored, centre) = (self.front().stored(), self.front().centre()?);
+                let front = Front { stored, dims: header.dims, centre: &centre };
+                let counters = Counters { ones: positions.count() as u64, squares: 0 };
+                list::header_of(params, front, registers.count() as u32, counters)
+            }
+        })
+    }
+
+    /// The flat filter, in the current memory context.
+    pub fn flat<'a>(&mut self) -> Result<&'a mut [u64]> {
+        let params = self.params()?;
+        let image = image::allocate(self.header(&params)?.image_words(&params));
+        self.write(&params, image)?;
+        Ok(image)
+    }
+
+    /// Writes the flat filter into zeroed memory.
+    fn write(&mut self, params: &Params, image: &mut [u64]) -> Result<()> {
+        self.sort();
         let front = self.front();
-        let (params, stored, centre) =
-            (format::decode_params(front.stored())?, front.stored().to_vec(), front.centre()?);
-        let front = Front { stored: &stored, dims: front.header.dims, centre: &centre };
-        write_records(&params, front, self.sorted(), |_| image)?;
+        let (stored, dims, centre) = (front.stored().to_vec(), front.header.dims, front.centre()?);
+        let front = Front { stored: &stored, dims, centre: &centre };
+        match &mut self.content {
+            Content::Members { records, .. } => write_records(params, front, records.all(), |_| image)?,
+            Content::Bits { positions, registers, .. } => {
+                list::write_members(params, front, registers.all(), positions.all(), |_| image)?
+            }
+        };
         Ok(())
     }
+}
+
+/// Moves the distinct ones of sorted positions to the front; returns their number.
+fn without_duplicates(sorted: &mut [u32]) -> usize {
+    let mut kept = 0;
+    for at in 0..sorted.len() {
+        if kept == 0 || sorted[at] != sorted[kept - 1] {
+            sorted[kept] = sorted[at];
+            kept += 1;
+        }
+    }
+    kept
 }
 
 /// The tag of an expanded object, if a value is one.
@@ -211,8 +335,12 @@ pub fn flat(state: Datum) -> Datum {
 }
 
 unsafe extern "C-unwind" fn flat_size(object: *mut ExpandedObjectHeader) -> usize {
-    // SAFETY: PostgreSQL calls the methods of an object with that object.
-    callback(|| unsafe { &*object.cast::<Collected>() }.size())
+    callback(|| {
+        // SAFETY: PostgreSQL calls the methods of an object with that object.
+        let collected = unsafe { &mut *object.cast::<Collected>() };
+        let params = collected.params()?;
+        Ok(collected.header(&params)?.image_words(&params) * 8)
+    })
 }
 
 unsafe extern "C-unwind" fn flatten_into(object: *mut ExpandedObjectHeader, result: *mut c_void, size: usize) {
@@ -220,7 +348,12 @@ unsafe extern "C-unwind" fn flatten_into(object: *mut ExpandedObjectHeader, resu
         // SAFETY: as above. The result has the size that `flat_size` returned, and the alignment of the type.
         unsafe {
             let image = std::slice::from_raw_parts_mut(result.cast::<u64>(), size / 8);
-            (*object.cast::<Collected>()).write(image)?;
+            for part in image.chunks_mut(STEP) {
+                check_for_interrupts();
+                part.fill(0);
+            }
+            let collected = &mut *object.cast::<Collected>();
+            collected.write(&collected.params()?, image)?;
             set_varsize_4b(result.cast(), size as i32);
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! lsbf_agg, lsbf_add, lsbf_remove and lsbf_union. The state of the aggregate is the filter itself, changed in place if
-//! possible; that of a quotient filter with many members is an expanded object (`collected`). The changes themselves are
-//! implemented in [`lsbf::filter::change`].
+//! possible. Members of a quotient filter and bits of a list cannot be added in place: with more than a few, the state is an
+//! expanded object (`collected`). The changes themselves are implemented in [`lsbf::filter::change`].
 
+mod buffer;
 mod collected;
 
 use crate::boundary::call::{Call, pg_function};
@@ -57,18 +58,15 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     }
     let Some(state) = call.filter(0) else { return first_state(&prototype, &vector) };
     if let Some(collected) = Collected::of(call, state) {
-        collect(collected, &vector, &prototype)?;
-        return Ok(state);
+        return collect(collected, &vector, &prototype);
     }
     let Some(image) = image::state(call, state) else {
         return with_member(&image::read(state)?, &vector);
     };
     let filter = View::new(image)?;
     check_prototype(&filter, &prototype)?;
-    if filter.header.is_quotient && filter.header.ones >= collected::FEW {
-        let collected = Collected::new(call, &filter)?;
-        collect(collected, &vector, &prototype)?;
-        return Ok(collected.datum());
+    if collected::is_worthwhile(&filter.header, 0) && !prototype.header.has_body {
+        return collect(Collected::new(call, &filter)?, &vector, &prototype);
     }
     // The parameters are read from the prototype, as the state is borrowed for the change.
     let (header, words) = (filter.header, image.len());
@@ -82,13 +80,16 @@ fn lsbf_agg_step(call: &Call, read: Read) -> Result<Datum> {
     }
 }
 
-/// Adds a member to the state of a quotient filter.
-fn collect(collected: &mut Collected, vector: &Vector, prototype: &View) -> Result<()> {
+/// Adds a member to an expanded state; returns the new state.
+fn collect(collected: &mut Collected, vector: &Vector, prototype: &View) -> Result<Datum> {
     check_alike_prototype(&collected.front(), prototype)?;
+    if prototype.header.has_body && !change::includes(&View::valid(collected.flat()?), prototype)? {
+        return Err(Error::prototypes_differ("group", None));
+    }
     let header = Header { dims: collected.front().header.dims, ..prototype.header };
-    let hash = |engine: &mut Engine| engine.fingerprint(vector);
-    let member = engines::with_parameters_of(prototype, &header, prototype.words.len(), vector, hash)?;
-    collected.push(&member)
+    let add = |engine: &mut Engine| collected.add(engine, vector);
+    engines::with_parameters_of(prototype, &header, prototype.words.len(), vector, add)?;
+    collected.state()
 }
 
 /// The state after the first row of a group.
@@ -153,20 +154,23 @@ fn lsbf_union(call: &Call) -> Result<Datum> {
     let (first, second) = (call.required_filter(0), call.required_filter(1));
     let theirs = image::read(second)?;
     if let Some(collected) = Collected::of(call, first) {
-        collected.append(&theirs)?;
-        return Ok(first);
+        if collected.can_append(&theirs) {
+            collected.append(&theirs)?;
+            return collected.state();
+        }
+        let ours = collected.flat()?;
+        let datum = image::datum(ours);
+        return Ok(merged(change::union(Target::Own(ours), &theirs, &Palloc)?, datum, &theirs));
     }
     match image::state(call, first) {
         Some(state) => {
             let ours = View::new(state)?;
-            if ours.header.is_quotient
-                && ours.header.ones.saturating_add(theirs.header.ones) > collected::FEW
-                && ours.header.has_body
-            {
+            let is_list = ours.header.is_quotient || theirs.header.is_sparse;
+            if is_list && collected::is_worthwhile(&ours.header, theirs.header.ones) {
                 change::check_alike(&ours, &theirs)?;
                 let collected = Collected::new(call, &ours)?;
                 collected.append(&theirs)?;
-                return Ok(collected.datum());
+                return collected.state();
             }
             let ours = state.as_ptr();
             Ok(merged(change::union(Target::Own(state), &theirs, &Palloc)?, Datum::from(ours), &theirs))

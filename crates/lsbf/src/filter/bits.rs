@@ -17,10 +17,29 @@ pub trait Body {
         [self.word(at), self.word(at + 1)]
     }
 
+    /// Whether a bit is set.
+    #[inline(always)]
+    fn is_set(&self, at: u64) -> bool {
+        self.word((at / 64) as usize) >> (at % 64) & 1 == 1
+    }
+
     /// The 64 bits from a position on, which may be in two words.
     #[inline(always)]
     fn bits(&self, at: u64) -> u64 {
         bits_of(self.pair((at / 64) as usize), at)
+    }
+
+    /// Combines `count` groups of `bits` bits each, of which 64 is a multiple, with a bitwise or. The first group starts at
+    /// `start`; the group after the one that ends at `end` is the first one of the body.
+    #[inline(always)]
+    fn any_of(&self, start: u64, count: u64, bits: u64, end: u64) -> u64 {
+        let (mut at, mut any) = (start, 0);
+        for _ in 0..count {
+            any |= self.word((at / 64) as usize) >> (at % 64);
+            at += bits;
+            at = if at == end { 0 } else { at };
+        }
+        any
     }
 
     /// Whether all of these bits of the cache line of eight words at `start` are set.
@@ -110,7 +129,7 @@ pub fn set_all(body: &mut (impl BodyMut + ?Sized), positions: &[u64]) -> u64 {
 /// Whether a bit is set.
 #[inline(always)]
 pub fn is_set(body: &(impl Body + ?Sized), at: u64) -> bool {
-    body.word((at / 64) as usize) >> (at % 64) & 1 == 1
+    body.is_set(at)
 }
 
 /// The positions of a key in a Bloom filter of `bits` bits, by double hashing.

@@ -6,7 +6,7 @@ use super::dsbf::Dsbf;
 use super::format::{self, Header, View};
 use super::ilbf::{self, Ilbf};
 use super::kind::{BitKind as _, Counters, Kind as _};
-use super::list::{Content, Front, Growing};
+use super::list::{Content, Front, Gathered, Growing};
 use super::lsbf::Lsbf;
 use super::lsqf::fingerprint::Fingerprint;
 use super::lsqf::levels::Levels;
@@ -350,6 +350,16 @@ impl Engine {
         sketch::add(&mut front[header.words()..], id);
         format::set_counters(image, header.ones + added.ones, header.squares + added.squares);
         Ok(())
+    }
+
+    /// The bits that a vector sets as a member, some perhaps twice, and its entry in the list of registers.
+    pub fn positions(&mut self, vector: &Vector) -> Result<(&[u64], u16)> {
+        let input = self.start(vector)?;
+        let mut body = Gathered { positions: std::mem::take(&mut self.new) };
+        body.positions.clear();
+        let added = bit_kind!(&mut self.functions, kind => kind.add(&mut body, &input.vector()));
+        self.new = body.positions;
+        Ok((&self.new, sketch::entry_of(added?.0)))
     }
 
     /// Adds a member to a filter that has none or whose bits are a list. Writes a new image into zeroed memory from

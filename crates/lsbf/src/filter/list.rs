@@ -5,10 +5,11 @@
 //! Members are never removed, so that a list becomes words at most once.
 
 use super::bits::{Body, BodyMut};
-use super::format::{Header, View, bytes_of_mut, write_front};
+use super::format::{Header, View, write_front};
 use super::kind::Counters;
+use super::sparse::{self, Shape, Sparse};
 use super::{ilbf, sketch};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits;
 use crate::params::{Kind, Params};
 use std::ops::DerefMut;
@@ -18,71 +19,12 @@ pub fn register_words(count: u32) -> usize {
     (count as usize).div_ceil(4)
 }
 
-/// The number of words of a list of `count` positions.
-pub fn position_words(count: u64) -> usize {
-    count.div_ceil(2) as usize
-}
-
 /// Whether a filter with these numbers of registers and bits set is stored as a list: if that takes at most half the
 /// space.
 pub fn is_sparse(params: &Params, registers: u32, ones: u64) -> bool {
     let words = sketch::WORDS + params.body_words() as usize;
-    ones <= limits::MAX_LISTED && 2 * (register_words(registers) + position_words(ones)) <= words
-}
-
-/// A sorted list of the positions of the bits set.
-#[derive(Debug, Clone, Copy)]
-pub struct Sparse<'a> {
-    positions: &'a [[u8; 4]],
-}
-
-impl<'a> Sparse<'a> {
-    /// A list of `count` stored positions.
-    pub fn new(bytes: &'a [u8], count: u64) -> Self {
-        Sparse { positions: &bytes.as_chunks().0[..count as usize] }
-    }
-
-    /// The positions, in ascending order.
-    pub fn positions(self) -> impl Iterator<Item = u64> + Clone + 'a {
-        self.positions.iter().map(|&position| value(position))
-    }
-
-    /// Whether a bit is set.
-    pub fn contains(self, at: u64) -> bool {
-        self.within(at, 1).next().is_some()
-    }
-
-    /// The positions within `start..start + count`, relative to `start`.
-    #[inline]
-    fn within(self, start: u64, count: u64) -> impl Iterator<Item = u64> {
-        let first = self.positions.partition_point(|&position| value(position) < start);
-        // The list of a corrupt filter may be out of order.
-        self.positions[first..]
-            .iter()
-            .map(move |&position| value(position).wrapping_sub(start))
-            .take_while(move |&position| position < count)
-    }
-}
-
-fn value(position: [u8; 4]) -> u64 {
-    u64::from(u32::from_le_bytes(position))
-}
-
-impl Body for Sparse<'_> {
-    fn word(&self, at: usize) -> u64 {
-        self.within(at as u64 * 64, 64).fold(0, |word, position| word | 1 << position)
-    }
-
-    fn prefetch(&self, _: usize) {}
-
-    fn all_set(&self, start: usize, positions: impl Iterator<Item = u64>) -> bool {
-        let mut line = [0u64; 8];
-        for position in self.within(start as u64 * 64, 512) {
-            line[(position / 64) as usize] |= 1 << (position % 64);
-        }
-        let bit = |position: u64| line[(position / 64 % 8) as usize] >> (position % 64);
-        positions.fold(1, |all, position| all & bit(position)) & 1 == 1
-    }
+    ones <= limits::MAX_LISTED
+        && 2 * (register_words(registers) + Shape::new(params.body_words(), ones).words()) <= words
 }
 
 /// A list together with the positions that are being added to it.
@@ -116,6 +58,63 @@ impl BodyMut for Growing<'_> {
     }
 }
 
+/// The positions that one member sets: the body of an empty filter to which it is added.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The positions, in the order in which they were set. Some may be set twice.
+    pub positions: Vec<u64>,
+}
+
+impl Body for Gathered {
+    fn word(&self, _: usize) -> u64 {
+        0
+    }
+
+    fn prefetch(&self, _: usize) {}
+}
+
+impl BodyMut for Gathered {
+    #[inline]
+    fn set(&mut self, at: u64) -> u64 {
+        self.positions.push(at);
+        1
+    }
+}
+
+/// The header of a filter with these numbers of registers and bits set.
+pub fn header_of(params: &Params, front: Front, registers: u32, counters: Counters) -> Header {
+    let is_sparse = is_sparse(params, registers, counters.ones);
+    Header {
+        has_body: true,
+        is_sparse,
+        is_quotient: false,
+        has_centre: !front.centre.is_empty(),
+        params_len: front.stored.len(),
+        dims: front.dims,
+        registers: if is_sparse { registers } else { 0 },
+        ones: counters.ones,
+        squares: counters.squares,
+    }
+}
+
+/// Writes a filter whose members have these registers and positions, both in order and without duplicates.
+pub fn write_members<M>(
+    params: &Params,
+    front: Front,
+    registers: &[u16],
+    positions: &[u32],
+    allocate: impl FnOnce(usize) -> M,
+) -> Result<M>
+where
+    M: DerefMut<Target = [u64]>,
+{
+    let sketch = sketch::unlisted(registers.iter().copied()).ok_or_else(|| Error::data("invalid registers"))?;
+    let positions: Vec<u64> = positions.iter().map(|&position| position.into()).collect();
+    let squares = squares(params, positions.iter().copied());
+    let counters = Counters { ones: positions.len() as u64, squares };
+    Ok(Content { counters, sketch, list: Sparse::EMPTY, new: &positions }.write(params, front, allocate))
+}
+
 /// The content of a filter with members.
 pub struct Content<'a> {
     /// The counters.
@@ -134,29 +133,16 @@ impl Content<'_> {
     where
         M: DerefMut<Target = [u64]>,
     {
-        let Counters { ones, squares } = self.counters;
-        let registers = sketch::count(&self.sketch);
-        let is_sparse = is_sparse(params, registers, ones);
-        let header = Header {
-            has_body: true,
-            is_sparse,
-            is_quotient: false,
-            has_centre: !front.centre.is_empty(),
-            params_len: front.stored.len(),
-            dims: front.dims,
-            registers: if is_sparse { registers } else { 0 },
-            ones,
-            squares,
-        };
+        let header = header_of(params, front, sketch::count(&self.sketch), self.counters);
         let mut image = allocate(header.image_words(params));
         write_front(&mut image, &header, front.stored, front.centre);
         let (before, body) = image.split_at_mut(header.body_start());
         let sketch = &mut before[header.words()..];
-        if is_sparse {
+        if header.is_sparse {
             for (number, entry) in sketch::listed(&self.sketch).enumerate() {
                 sketch[number / 4] |= (u64::from(entry) << (number % 4 * 16)).to_le();
             }
-            self.write_list(bytes_of_mut(body).as_chunks_mut().0);
+            sparse::write(Shape::new(params.body_words(), header.ones), merged(self.list.positions(), self.new), body);
         } else {
             sketch[..sketch::WORDS].copy_from_slice(&self.sketch);
             for position in self.list.positions().chain(self.new.iter().copied()) {
@@ -165,20 +151,16 @@ impl Content<'_> {
         }
         image
     }
+}
 
-    /// Writes the merged list. Most of it is unchanged: the positions between two new ones are copied at once.
-    fn write_list(&self, mut to: &mut [[u8; 4]]) {
-        let mut left = self.list.positions;
-        for &new in self.new {
-            let (before, after) = left.split_at(left.partition_point(|&position| value(position) < new));
-            let (copy, rest) = to.split_at_mut(before.len());
-            copy.copy_from_slice(before);
-            let (position, rest) = rest.split_first_mut().expect("room for all positions");
-            *position = (new as u32).to_le_bytes();
-            (left, to) = (after, rest);
-        }
-        to[..left.len()].copy_from_slice(left);
-    }
+/// The positions of a list and other ones, all in ascending order.
+fn merged<'a>(list: impl Iterator<Item = u64> + 'a, new: &'a [u64]) -> impl Iterator<Item = u64> + 'a {
+    let (mut list, mut new) = (list.peekable(), new.iter().copied().peekable());
+    std::iter::from_fn(move || match (list.peek(), new.peek()) {
+        (Some(listed), Some(added)) if added < listed => new.next(),
+        (Some(_), _) => list.next(),
+        (None, _) => new.next(),
+    })
 }
 
 /// The part of a filter that does not depend on its members.
@@ -269,9 +251,7 @@ pub fn check(params: &Params, filter: &View) -> std::result::Result<(), &'static
     if sketch::unlisted(registers).is_none() {
         return Err("the member sketch is invalid");
     }
-    if has_padding(&filter.words[header.words()..], header.registers.into(), 4)
-        || has_padding(&filter.words[header.body_start()..], header.ones, 2)
-    {
+    if has_padding(&filter.words[header.words()..], header.registers.into(), 4) {
         return Err("padding is not zero");
     }
     let array = params.array_words() * 64;
@@ -279,19 +259,22 @@ pub fn check(params: &Params, filter: &View) -> std::result::Result<(), &'static
     if !positions.positions().is_sorted_by(|a, b| a < b) || !positions.positions().all(exists) {
         return Err("its bits are not in order or beyond the end");
     }
-    if header.squares != squares(params, positions) {
+    if !sparse::is_canonical(params.body_words(), positions, &filter.words[header.body_start()..]) {
+        return Err("the directory of its bits is wrong");
+    }
+    if header.squares != squares(params, positions.positions()) {
         return Err("the load of its Bloom filters is wrong");
     }
     Ok(())
 }
 
 /// ILBF: the sum, over all small Bloom filters, of the square of the number of bits set; 0 for other kinds.
-fn squares(params: &Params, list: Sparse) -> u64 {
+fn squares(params: &Params, positions: impl Iterator<Item = u64>) -> u64 {
     if params.kind != Kind::Ilbf {
         return 0;
     }
     let (mut squares, mut last, mut ones) = (0, None, 0);
-    for position in list.positions() {
+    for position in positions {
         let bloom = Some(position / u64::from(params.slots));
         ones = if bloom == last { ones + 1 } else { 1 };
         last = bloom;
@@ -316,12 +299,14 @@ mod tests {
     fn a_list_and_words_give_the_same_answers() {
         let positions: Vec<u64> = (0..400u64).map(|i| crate::mix::mix(i, 3) % 4096).collect();
         let mut words = [0u64; 64];
-        let mut growing = Growing { list: Sparse::new(&[], 0), new: Vec::new() };
+        let mut growing = Growing { list: Sparse::EMPTY, new: Vec::new() };
         for &position in &positions {
             assert_eq!(growing.set(position), words.set(position));
         }
-        let bytes: Vec<u8> = growing.new.iter().flat_map(|&position| (position as u32).to_le_bytes()).collect();
-        let list = Sparse::new(&bytes, growing.new.len() as u64);
+        let shape = Shape::new(64, growing.new.len() as u64);
+        let mut stored = vec![0; shape.words()];
+        sparse::write(shape, growing.new.iter().copied(), &mut stored);
+        let list = Sparse::new(&stored, growing.new.len() as u64);
         for at in 0..64 {
             assert_eq!((list.word(at), growing.word(at)), (words[..].word(at), words[..].word(at)));
         }

@@ -18,8 +18,9 @@ pub mod owned;
 pub mod probing;
 pub(crate) mod queried;
 pub mod sketch;
+pub mod sparse;
 
 pub use engine::{Adds, Engine};
 pub use kind::Counters;
 pub use owned::Owned;
-pub use queried::Queried;
+pub use queried::{Queried, Source};

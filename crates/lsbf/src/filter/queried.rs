@@ -3,7 +3,7 @@
 use super::bits::Fetch;
 use super::format::{Bits, View};
 use super::kind::Counters;
-use super::list::Sparse;
+use super::sparse::Sparse;
 
 /// A filter to query.
 #[derive(Clone, Copy)]

@@ -44,10 +44,10 @@ pub enum ListChange {
 
 /// What adding a member by its 64-bit content hash changes in the listed registers.
 pub fn list_change(list: &[[u8; 2]], id: u64) -> ListChange {
-    let (register, rank) = register_of(id);
+    let new = entry_of(id);
+    let register = usize::from(new >> RANK_BITS);
     let entry = |at: usize| u16::from_le_bytes(list[at]);
     let at = list.partition_point(|&entry| usize::from(u16::from_le_bytes(entry) >> RANK_BITS) < register);
-    let new = (register as u16) << RANK_BITS | rank as u16;
     match at < list.len() && usize::from(entry(at) >> RANK_BITS) == register {
         true if entry(at) >= new => ListChange::None,
         true => ListChange::Entry(at, new),
@@ -57,6 +57,26 @@ pub fn list_change(list: &[[u8; 2]], id: u64) -> ListChange {
 
 /// The number of bits of a listed register that are its rank.
 const RANK_BITS: u32 = 16 - BITS;
+
+/// What a member adds to the listed registers, by its 64-bit content hash.
+#[inline]
+pub fn entry_of(id: u64) -> u16 {
+    let (register, rank) = register_of(id);
+    (register as u16) << RANK_BITS | rank as u16
+}
+
+/// Sorts entries, and keeps only the one with the highest rank of each register; returns their number.
+pub fn merge_entries(entries: &mut [u16]) -> usize {
+    entries.sort_unstable();
+    let mut kept = 0;
+    for at in 0..entries.len() {
+        if at + 1 == entries.len() || entries[at] >> RANK_BITS != entries[at + 1] >> RANK_BITS {
+            entries[kept] = entries[at];
+            kept += 1;
+        }
+    }
+    kept
+}
 
 /// The registers that are set, in order, each with its number and its rank in one integer.
 pub fn listed(words: &[u64; WORDS]) -> impl Iterator<Item = u16> {
@@ -157,6 +177,18 @@ mod tests {
             }
             let error = estimate(&words) as f64 - n as f64;
             assert!(error.abs() <= 0.5 + 4.0 * 0.033 * n as f64, "{n}: {error}");
+        }
+    }
+
+    #[test]
+    fn merged_entries_are_the_sketch_of_all_members() {
+        for n in [0u64, 1, 2, 30, 5000] {
+            let mut words = [0; WORDS];
+            let mut entries: Vec<u16> = (0..n).map(entry_of).chain((0..n / 2).map(entry_of)).collect();
+            (0..n).for_each(|id| _ = add(&mut words, id));
+            let count = merge_entries(&mut entries);
+            assert!(listed(&words).eq(entries[..count].iter().copied()), "{n} members");
+            assert_eq!(unlisted(entries[..count].iter().copied()), Some(words));
         }
     }
 

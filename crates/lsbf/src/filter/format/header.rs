@@ -2,6 +2,7 @@
 
 use super::super::kind::Counters;
 use super::super::lsqf::body::Parts;
+use super::super::sparse::Shape;
 use super::super::{list, sketch};
 use super::{
     FIXED, HAS_BODY, HAS_CENTRE, IS_QUOTIENT, IS_SPARSE, MAGIC, MAX_PARAMS, RESERVED, VERSION, bytes_of, bytes_of_mut,
@@ -111,7 +112,7 @@ impl Header {
                     Layout::of(params, self.dims).map_or(0, |layout| Parts::new(&layout, self.ones).words() as usize)
                 }
                 (true, false) => params.body_words() as usize,
-                (true, true) => list::position_words(self.ones),
+                (true, true) => Shape::new(params.body_words(), self.ones).words(),
             }
     }
 

@@ -1,7 +1,7 @@
 //! A borrowed filter with its decoded header.
 
-use super::super::list::{self, Sparse};
-use super::super::{count, sketch};
+use super::super::sparse::Sparse;
+use super::super::{count, list, sketch};
 use super::{FIXED, Header, bytes_of, corrupt, header_of};
 use crate::error::Result;
 use crate::params::{Kind, Params};
@@ -116,8 +116,8 @@ impl<'a> View<'a> {
     pub fn list(&self) -> Sparse<'a> {
         let (header, words) = (&self.header, self.words);
         match header.is_sparse {
-            true => Sparse::new(bytes_of(&words[header.body_start()..]), header.ones),
-            false => Sparse::new(&[], 0),
+            true => Sparse::new(&words[header.body_start()..], header.ones),
+            false => Sparse::EMPTY,
         }
     }
 

@@ -127,12 +127,19 @@ fn tally<const USED: usize>(
     let mask = mask(params);
     let mut planes = [0; USED];
     for &(start, count) in windows {
-        let (mut at, mut carry) = (start, 0);
-        for _ in 0..count {
-            carry |= body.word((at / 64) as usize + word) >> (at % 64);
-            at += slots;
-            at = if at == params.bits { 0 } else { at };
-        }
+        let mut carry = match slots {
+            ..=64 => body.any_of(start, count, slots, params.bits),
+            // The word of each Bloom.
+            _ => {
+                let (mut at, mut any) = (start, 0);
+                for _ in 0..count {
+                    any |= body.word((at / 64) as usize + word);
+                    at += slots;
+                    at = if at == params.bits { 0 } else { at };
+                }
+                any
+            }
+        };
         carry &= mask;
         for plane in &mut planes {
             (*plane, carry) = (*plane ^ carry, *plane & carry);

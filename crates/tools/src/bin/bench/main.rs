@@ -7,9 +7,11 @@
 //! bench planted ROWS DIMS NEAR               rows (integer, integer, vector): one in 20 is at NEAR from an earlier one
 //! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
 //! bench member KIND ROWS                     queries a filter ROWS times; with KIND distance, computes distances
+//! bench lists                                queries of lists compared with words
 //! bench scaling                              writes docs/scaling.md and its plots
 //! ```
 
+mod lists;
 mod planted;
 mod scaling;
 
@@ -59,6 +61,10 @@ fn main() -> Result<()> {
             copy.end()
         }
         Some("member") => filters::query(word(1).ok_or_else(usage)?, number(word(2))?).ok_or_else(usage),
+        Some("lists") => {
+            lists::print();
+            Ok(())
+        }
         Some("scaling") => scaling::write(),
         _ => Err(usage()),
     }

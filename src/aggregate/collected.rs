@@ -18,7 +18,7 @@ use lsbf::filter::lsqf::body::Parts;
 use lsbf::filter::lsqf::change::{layout, members, too_large, write_records};
 use lsbf::filter::lsqf::fingerprint::{Fingerprint, sort_records};
 use lsbf::filter::{Counters, Engine, sketch};
-use lsbf::limits::MAX_BYTES;
+use lsbf::limits::{MAX_BYTES, MAX_LISTED};
 use lsbf::params::{Layout, Params};
 use lsbf::vector::Vector;
 use pgrx::pg_sys::{self, Datum, ExpandedObjectHeader, ExpandedObjectMethods, vartag_external};
@@ -224,9 +224,15 @@ impl Collected {
         Ok(())
     }
 
-    /// Sorts the bits set and removes duplicates. If most remain, there will be room for twice as many.
+    /// Makes room for more bits set: first by allocating memory, up to twice the size of a list, then by removing duplicates.
     #[cold]
     fn make_room(&mut self) -> Result<()> {
+        if let Content::Bits { positions, .. } = &mut self.content
+            && positions.capacity() < 2 * MAX_LISTED as usize
+        {
+            positions.grow(2 * positions.capacity());
+            return Ok(());
+        }
         let params = self.params()?;
         self.sort();
         if let Content::Bits { positions, registers, is_outgrown } = &mut self.content {
@@ -250,8 +256,7 @@ impl Collected {
             Content::Bits { positions, registers, .. } => {
                 let kept = sketch::merge_entries(registers.all());
                 registers.truncate(kept);
-                // Most of it is often in order already, which this sort makes use of.
-                positions.all().sort();
+                positions.all().sort_unstable();
                 let kept = without_duplicates(positions.all());
                 positions.truncate(kept);
             }

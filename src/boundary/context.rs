@@ -1,7 +1,28 @@
 //! Memory contexts that are deleted with their owner.
 
+use super::guard::check_for_interrupts;
 use pgrx::pg_sys::{self, MemoryContext};
 use std::ffi::CStr;
+
+/// Words cleared between checks for interrupts.
+const STEP: usize = 1 << 19;
+
+/// Allocates words in a memory context, and clears them in parts.
+///
+/// # Safety
+/// The context must exist and outlive the words.
+pub unsafe fn cleared<'a>(context: MemoryContext, count: usize) -> &'a mut [u64] {
+    // SAFETY: guaranteed by the caller; all words are written.
+    unsafe {
+        let start = pg_sys::MemoryContextAllocHuge(context, count * size_of::<u64>()).cast::<u64>();
+        let words = std::slice::from_raw_parts_mut(start, count);
+        for part in words.chunks_mut(STEP) {
+            check_for_interrupts();
+            part.fill(0);
+        }
+        words
+    }
+}
 
 /// Creates a memory context for few or large allocations.
 ///

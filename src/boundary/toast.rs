@@ -15,7 +15,7 @@ pub struct Toasted {
     pointer: pg_sys::varatt_external,
 }
 
-/// Identifies a stored value for as long as a transaction can see it.
+/// Identifies a stored value for as long as a transaction can see it, or one that is not stored by its address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     value: u32,
@@ -25,6 +25,17 @@ pub struct Key {
 }
 
 impl Key {
+    /// The key of a value that is not stored. No table has the number 0.
+    pub fn inline(value: &[u64]) -> Key {
+        let address = value.as_ptr().addr();
+        Key {
+            value: (address / 8) as u32,
+            relation: 0,
+            size: size_of_val(value) as i32,
+            extinfo: (address as u64 >> 32) as u32,
+        }
+    }
+
     /// The bytes of the value, with its length word.
     pub fn size(&self) -> usize {
         self.size as usize

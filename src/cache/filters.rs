@@ -1,16 +1,19 @@
 //! Stored filters. One that is queried many times in a transaction is read once and kept for all of its statements and
 //! functions; of one that is queried once, only the blocks that the query needs are read ([`Filter::Parts`]).
+//!
+//! A filter whose bits are a list is expanded to words when it is queried often, whether it is stored or not. A value that is
+//! not stored has no number: it is known by its address, and compared with a copy whenever it is queried.
 
 use super::engines;
 use super::parts::{BLOCK_COST, Parts};
-use crate::boundary::context::{Context, create};
+use crate::boundary::context::{Context, cleared, create};
 use crate::boundary::guard::check_for_interrupts;
 use crate::boundary::image;
 use crate::boundary::toast::{Key, Toasted, truncated};
 use crate::cache::{self, Usage};
 use lsbf::error::Result;
-use lsbf::filter::Queried;
-use lsbf::filter::format::{FRONT, Header, RESERVED, View};
+use lsbf::filter::format::{FRONT, Header, RESERVED, View, decode_params};
+use lsbf::filter::{Queried, Source, list};
 use lsbf::mix::mix;
 use pgrx::pg_sys::{self, Datum, MemoryContext};
 use pgrx::varlena::set_varsize_4b;
@@ -26,6 +29,11 @@ const MAX_ENTRIES: usize = 4096;
 const PARTS_FROM: usize = 128 << 10;
 /// Bytes fetched at once when a whole filter is read: interrupts are checked in between.
 const PIECE: usize = 1 << 20;
+
+/// Queries of a list before it is expanded, and words of all its bits for one query more: by then, searching the list has
+/// taken about as long as expanding it will.
+const QUERIES: u32 = 16;
+const WORDS_PER_QUERY: u64 = 2048;
 
 /// A filter to be queried.
 pub enum Filter<'a> {
@@ -87,18 +95,47 @@ struct Words {
     header: Header,
 }
 
-/// A stored filter that the transaction has used.
+impl Words {
+    fn bytes(&self) -> usize {
+        self.count * size_of::<u64>()
+    }
+
+    fn all<'a>(&self) -> &'a [u64] {
+        // SAFETY: words stay where they are while in use.
+        unsafe { std::slice::from_raw_parts(self.start, self.count) }
+    }
+}
+
+/// A filter that the transaction has used.
 #[derive(Default)]
 struct Entry {
     /// All of its words, once they have been read.
     words: Option<Words>,
+    /// All bits of a list that is queried often.
+    expanded: Option<Words>,
+    /// The number of queries of the list, and that after which it is expanded.
+    queries: u32,
+    expand_after: u32,
     /// The number of blocks that were fetched, plus one for each query by parts.
     fetched: Cell<usize>,
     /// The number of calls that use it.
     uses: Cell<usize>,
 }
 
-/// The stored filters that the transaction has used.
+impl Entry {
+    fn bytes(&self) -> usize {
+        [&self.words, &self.expanded].into_iter().flatten().map(Words::bytes).sum()
+    }
+
+    /// Forgets what was read; returns its size.
+    fn clear(&mut self) -> usize {
+        let bytes = self.bytes();
+        (self.words, self.expanded, self.queries) = (None, None, 0);
+        bytes
+    }
+}
+
+/// The filters that the transaction has used.
 struct Filters {
     entries: HashMap<Key, Box<Entry>, BuildHasherDefault<Mixed>>,
     /// The one used last, if it was read: usually it is also the next one.
@@ -150,8 +187,7 @@ impl Filters {
             nth += 1;
             nth % 2 == 0 || entry.uses.get() > 0
         });
-        let read = self.entries.iter().filter(|(_, entry)| entry.words.is_some());
-        self.bytes = read.map(|(key, _)| key.size()).sum();
+        self.bytes = self.entries.values().map(|entry| entry.bytes()).sum();
     }
 
     /// Whether a filter should be read whole: if it is small; if it is queried for the second time and fits into the
@@ -170,9 +206,20 @@ impl Filters {
         while self.bytes > limit && !keys.is_empty() {
             let key = keys.swap_remove(cache::draw(keys.len()));
             if let Some(entry) = self.entries.get_mut(&key) {
-                self.bytes -= key.size();
+                self.bytes -= entry.clear();
                 // Count the queries of this filter anew. Otherwise filters that do not fit would be read in turn.
-                (entry.words, entry.fetched) = (None, Cell::new(1));
+                entry.fetched = Cell::new(1);
+            }
+        }
+    }
+
+    /// Makes room for more bytes, as far as possible.
+    fn make_room(&mut self, size: usize) {
+        let limit = cache::limit();
+        if self.bytes + engines::held() + size > limit {
+            self.shrink(limit.saturating_sub(engines::held() + size));
+            if self.bytes + engines::held() + size > limit {
+                engines::shrink(limit.saturating_sub(self.bytes + size));
             }
         }
     }
@@ -180,25 +227,95 @@ impl Filters {
     /// Reads all words of a filter.
     #[cold]
     fn read(&mut self, toasted: &Toasted) -> Result<()> {
-        let (size, limit) = (toasted.size(), cache::limit());
-        if self.bytes + engines::held() + size > limit {
-            self.shrink(limit.saturating_sub(engines::held() + size));
-            if self.bytes + engines::held() + size > limit {
-                engines::shrink(limit.saturating_sub(self.bytes + size));
-            }
-        }
+        self.make_room(toasted.size());
         // SAFETY: the parent exists as long as the process.
         let context = unsafe { Context::new(self.parent(), c"pg_lsbf filter") };
         let words = match toasted.is_compressed() {
             true => decompressed(&context, toasted.datum()),
             false => copied(&context, toasted),
         };
-        let header = View::new(words)?.header;
-        let words = Words { _context: context, start: words.as_ptr(), count: words.len(), header };
-        self.entry(toasted.key()).words = Some(words);
-        self.bytes += size;
+        self.put(toasted.key(), context, words)?;
         self.loads += 1;
         Ok(())
+    }
+
+    /// Keeps the words of a filter.
+    fn put(&mut self, key: Key, context: Context, words: &[u64]) -> Result<()> {
+        let header = View::new(words)?.header;
+        let words = Words { _context: context, start: words.as_ptr(), count: words.len(), header };
+        self.bytes += words.bytes();
+        self.entry(key).words = Some(words);
+        Ok(())
+    }
+
+    /// Counts a query of a list, and expands it if it was queried often. Never is another filter dropped for that.
+    #[inline]
+    fn count_query(&mut self, key: Key, filter: &View) -> Result<()> {
+        let entry = self.entry(key);
+        entry.queries = entry.queries.saturating_add(1);
+        match entry.queries {
+            QUERIES => {
+                let words = decode_params(filter.stored())?.body_words();
+                let queries = u64::from(QUERIES + 1) + words / WORDS_PER_QUERY;
+                self.entry(key).expand_after = u32::try_from(queries).unwrap_or(u32::MAX);
+                Ok(())
+            }
+            queries if queries > QUERIES && queries == entry.expand_after => self.expand(key, filter),
+            _ => Ok(()),
+        }
+    }
+
+    /// Expands a list if there is room.
+    #[cold]
+    fn expand(&mut self, key: Key, filter: &View) -> Result<()> {
+        let params = decode_params(filter.stored())?;
+        let count = params.body_words() as usize;
+        let needed = count * size_of::<u64>() + size_of_val(filter.words);
+        if self.bytes + engines::held() + needed > cache::limit() {
+            return Ok(());
+        }
+        filter.check(&params)?;
+        if self.entry(key).words.is_none() {
+            // SAFETY: the parent exists as long as the process; all words of the copy are written.
+            unsafe {
+                let context = Context::new(self.parent(), c"pg_lsbf filter");
+                let copy = cleared(context.get(), filter.words.len());
+                copy.copy_from_slice(filter.words);
+                self.put(key, context, copy)?;
+            }
+        }
+        // SAFETY: the parent exists as long as the process.
+        let (context, words) = unsafe {
+            let context = Context::new(self.parent(), c"pg_lsbf list");
+            let words = cleared(context.get(), count);
+            (context, words)
+        };
+        list::expand(filter, words);
+        let expanded = Words { _context: context, start: words.as_ptr(), count, header: filter.header };
+        self.bytes += expanded.bytes();
+        self.entry(key).expanded = Some(expanded);
+        Ok(())
+    }
+
+    /// A list that is not stored. It is expanded if it is queried often.
+    fn hold_inline<'a>(&mut self, view: View<'a>) -> Result<Whole<'a>> {
+        let key = Key::inline(view.words);
+        let entry = self.entry(key);
+        if let Some(copy) = &entry.words {
+            let is_same = copy.all() == view.words;
+            if let Some(expanded) = entry.expanded.as_ref().filter(|_| is_same) {
+                entry.uses.set(entry.uses.get() + 1);
+                let expanded = Some(expanded.all());
+                return Ok(Whole { view, expanded, entry: Some(NonNull::from(entry)) });
+            }
+            // Another value had this address.
+            if !is_same && entry.uses.get() == 0 {
+                let bytes = entry.clear();
+                self.bytes -= bytes;
+            }
+        }
+        self.count_query(key, &view)?;
+        Ok(Whole { view, expanded: None, entry: None })
     }
 
     /// All words of a filter, in use until the result is dropped.
@@ -223,8 +340,8 @@ impl Filters {
             let used = entry.as_ref();
             let words = used.words.as_ref()?;
             used.uses.set(used.uses.get() + 1);
-            let view = View { header: words.header, words: std::slice::from_raw_parts(words.start, words.count) };
-            Some(Whole { view, entry: Some(entry) })
+            let view = View { header: words.header, words: words.all() };
+            Some(Whole { view, expanded: used.expanded.as_ref().map(Words::all), entry: Some(entry) })
         }
     }
 }
@@ -257,6 +374,8 @@ fn copied<'a>(context: &Context, toasted: &Toasted) -> &'a [u64] {
 /// All words of a filter. A filter in the cache is not dropped while this exists.
 pub struct Whole<'a> {
     view: View<'a>,
+    /// All bits, if they are a list that was expanded.
+    expanded: Option<&'a [u64]>,
     entry: Option<NonNull<Entry>>,
 }
 
@@ -264,7 +383,18 @@ impl Whole<'_> {
     /// A filter that is not in a TOAST table.
     #[inline]
     fn plain(datum: Datum) -> Result<Self> {
-        Ok(Whole { view: image::read(datum)?, entry: None })
+        Ok(Whole { view: image::read(datum)?, expanded: None, entry: None })
+    }
+}
+
+impl<'a> Whole<'a> {
+    /// The filter as a query sees it.
+    #[inline]
+    fn queried(&self) -> Queried<'a> {
+        match self.expanded {
+            Some(words) => Queried { counters: self.view.header.counters(), body: Source::Words(words) },
+            None => self.view.queried(),
+        }
     }
 }
 
@@ -291,10 +421,19 @@ impl Drop for Whole<'_> {
 /// A filter to be queried: whole if it was read or is worth reading, or else by parts.
 #[inline]
 pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
-    let Some(toasted) = Toasted::of(datum) else { return Whole::plain(datum).map(Filter::Whole) };
+    let Some(toasted) = Toasted::of(datum) else {
+        let whole = Whole::plain(datum)?;
+        return match whole.header.is_sparse {
+            true => FILTERS.with_borrow_mut(|filters| filters.hold_inline(whole.view)).map(Filter::Whole),
+            false => Ok(Filter::Whole(whole)),
+        };
+    };
     FILTERS.with_borrow_mut(|filters| {
         let key = toasted.key();
         if let Some(whole) = filters.hold_last(&key) {
+            if whole.header.is_sparse && whole.expanded.is_none() {
+                filters.count_query(key, &whole)?;
+            }
             return Ok(Filter::Whole(whole));
         }
         let entry = filters.entry(key);

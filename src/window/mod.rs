@@ -4,9 +4,10 @@
 pub mod pages;
 
 use crate::boundary::call::{Call, boolean};
+use crate::boundary::context::cleared;
 use crate::cache::{engines, filters};
 use crate::vector::arrays::{Read, for_each_input, prefetch};
-use crate::window::pages::{Form, Words, cleared, copied};
+use crate::window::pages::{Form, Words, copied};
 use lsbf::error::{Code, Error, Result};
 use lsbf::filter::bits::BodyMut;
 use lsbf::filter::change::{Memory, check_alike};

@@ -50,23 +50,6 @@ unsafe fn zeroed<T>(context: pg_sys::MemoryContext, count: usize) -> *mut T {
     unsafe { pg_sys::MemoryContextAllocZero(context, count * size_of::<T>()).cast() }
 }
 
-/// Allocates words in a memory context, and clears them in parts.
-///
-/// # Safety
-/// The context must exist and outlive the words.
-pub unsafe fn cleared<'a>(context: pg_sys::MemoryContext, count: usize) -> &'a mut [u64] {
-    // SAFETY: guaranteed by the caller; all words are written.
-    unsafe {
-        let start = pg_sys::MemoryContextAllocHuge(context, count * size_of::<u64>()).cast::<u64>();
-        let words = std::slice::from_raw_parts_mut(start, count);
-        for part in words.chunks_mut(STEP) {
-            check_for_interrupts();
-            part.fill(0);
-        }
-        words
-    }
-}
-
 /// Copies words into a memory context.
 ///
 /// # Safety

@@ -206,6 +206,11 @@ pub fn set(params: &Params, at: u64, body: &mut (impl BodyMut + ?Sized)) -> Coun
     }
 }
 
+/// Sets the bits of a list, whose positions have been checked, in words that are zero.
+pub fn expand(filter: &View, words: &mut [u64]) {
+    filter.list().positions().for_each(|at| _ = words.set(at));
+}
+
 /// Converts a filter from words to a list; `None` if it must not be one.
 pub fn to_list<M>(
     params: &Params,

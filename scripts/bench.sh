@@ -79,6 +79,8 @@ server_psql bench -c "VACUUM (ANALYZE, FREEZE) items, prints, random, large"
 server_psql bench -f benches/server/measure.sql
 say "measuring scans and builds, compared with <->, bit_count and <~>"
 psql_bench -f benches/server/scans.sql
+say "measuring filters of few members"
+psql_bench -f benches/server/lists.sql
 say "measuring indexes and other ways to do a semi-join"
 psql_bench -f benches/server/peers.sql
 say "measuring large filters and many rows"

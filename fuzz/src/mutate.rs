@@ -3,7 +3,8 @@
 
 use crate::promises::as_image;
 use lsbf::filter::format::{self, Bits, Header, RESERVED, View};
-use lsbf::filter::list::{self, Content, Front, Growing, Sparse};
+use lsbf::filter::list::{self, Content, Front, Growing};
+use lsbf::filter::sparse::Sparse;
 use lsbf::filter::lsqf::change::write;
 use lsbf::filter::lsqf::fingerprint::Fingerprint;
 use lsbf::filter::{Counters, count, ilbf, sketch};
@@ -136,16 +137,22 @@ fn repaired_list(bytes: &[u8], header: &Header, params: &Params, max_size: usize
         let entry = u16::from_le_bytes(*entry);
         ranks[usize::from(entry >> 6)] = (entry & 63).clamp(1, 55) as u8;
     }
-    let words: Vec<u64> = ranks.as_chunks().0.iter().map(|ranks| u64::from_ne_bytes(*ranks)).collect();
-    let in_range = |at: u32| {
-        let (at, array) = (u64::from(at), params.array_words() * 64);
+    let registers: Vec<u64> = ranks.as_chunks().0.iter().map(|ranks| u64::from_ne_bytes(*ranks)).collect();
+    let in_range = |at: u64| {
+        let array = params.array_words() * 64;
         if at < params.bits { at } else { (array + at % params.verify_bits.max(1)) * u64::from(params.verify_bits > 0) }
     };
-    let listed = bytes.get(header.body_start() * 8..)?.as_chunks().0.iter().take(header.ones.min(1 << 12) as usize);
-    let mut new: Vec<u64> = listed.map(|at| in_range(u32::from_le_bytes(*at))).collect();
+    // If the list cannot be read, its bytes stand for any bits.
+    let body = bytes.get(header.body_start() * 8..)?;
+    let words: Vec<u64> = body.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    let list = Sparse::new(&words, header.ones);
+    let mut new: Vec<u64> = match list.len() {
+        0 => body.as_chunks().0.iter().take(1 << 12).map(|at| in_range(u32::from_le_bytes(*at).into())).collect(),
+        _ => list.positions().take(1 << 12).map(in_range).collect(),
+    };
     new.sort_unstable();
     new.dedup();
-    let mut body = Growing { list: Sparse::new(&[], 0), new: Vec::new() };
+    let mut body = Growing { list: Sparse::EMPTY, new: Vec::new() };
     let mut counters = Counters::default();
     for &at in &new {
         let more = list::set(params, at, &mut body);
@@ -158,7 +165,7 @@ fn repaired_list(bytes: &[u8], header: &Header, params: &Params, max_size: usize
         return None;
     }
     let front = Front { stored: header.params(bytes).ok()?, dims: header.dims, centre: &[] };
-    let content = Content { counters, sketch: words.try_into().ok()?, list: body.list, new: &new };
+    let content = Content { counters, sketch: registers.try_into().ok()?, list: body.list, new: &new };
     Some(format::payload(&content.write(params, front, |words| vec![0; words])).to_vec())
 }
 

@@ -261,7 +261,10 @@ pub fn check(params: &Params, filter: &View) -> std::result::Result<(), &'static
     }
     let array = params.array_words() * 64;
     let exists = |at: u64| if at < array { at < params.bits } else { at - array < params.verify_bits };
-    if !positions.positions().is_sorted_by(|a, b| a < b) || !positions.positions().all(exists) {
+    if positions.positions().count() as u64 != header.ones
+        || !positions.positions().is_sorted_by(|a, b| a < b)
+        || !positions.positions().all(exists)
+    {
         return Err("its bits are not in order or beyond the end");
     }
     if !sparse::is_canonical(params.body_words(), positions, &filter.words[header.body_start()..]) {

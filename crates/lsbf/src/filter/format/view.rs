@@ -48,11 +48,18 @@ impl<'a> View<'a> {
         self.check_list(params)
     }
 
-    /// Checks that no listed position is beyond the end. The list must be complete.
+    /// Checks that the listed positions are complete, in order, and not beyond the end.
     pub fn check_list(&self, params: &Params) -> Result<()> {
-        match self.list().positions().all(|position| position / 64 < params.body_words()) {
+        if !self.header.is_sparse {
+            return Ok(());
+        }
+        let positions = self.list().positions();
+        match positions.clone().count() as u64 == self.header.ones
+            && positions.clone().is_sorted_by(|a, b| a < b)
+            && positions.last().is_none_or(|last| last / 64 < params.body_words())
+        {
             true => Ok(()),
-            false => Err(corrupt("its bits are beyond the end")),
+            false => Err(corrupt("its bits are not in order or beyond the end")),
         }
     }
 

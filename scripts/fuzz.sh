@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes the core: first the inputs that once revealed defects, then new ones, derived from the golden files and the corpus.
 #   SECONDS_EACH=60   duration of each target
+#   RUNS=3000         tries this number of inputs instead, the same in every run
 #   TARGETS="image"   only these targets of image, vector and parameters
 #   KEEP=1            adds inputs that reached new code to fuzz/corpus, and minimizes it
 # An input that breaks a promise is left in fuzz/artifacts; when the defect is fixed, add it to fuzz/regressions under a name.
@@ -12,6 +13,12 @@ cd "$(dirname "$0")/.."
 SECONDS_EACH=${SECONDS_EACH:-60}
 TARGETS=${TARGETS:-image vector parameters}
 [[ $SECONDS_EACH =~ ^[0-9]+$ ]] || die "SECONDS_EACH must be a number of seconds, not $SECONDS_EACH"
+[[ ${RUNS:=} =~ ^[0-9]*$ ]] || die "RUNS must be a number of inputs, not $RUNS"
+if [[ -n $RUNS ]]; then
+  amount=("-seed=1" "-runs=$RUNS" "-reload=0") shown="$RUNS inputs"
+else
+  amount=("-max_total_time=$SECONDS_EACH") shown="$SECONDS_EACH s"
+fi
 
 # Coverage works with stable Rust; the sanitizer does not, and is run by scripts/sanitize.sh.
 fuzz() { "$CARGO_FUZZ" fuzz "$@" --sanitizer none --target-dir "$TARGET/fuzz"; }
@@ -36,9 +43,9 @@ run() {
     say "$target: inputs of ${#old[@]} fixed defects"
     "$program" "${old[@]}" >"$log" 2>&1 || return 1
   fi
-  say "$target: $SECONDS_EACH s"
+  say "$target: $shown"
   mkdir -p "fuzz/artifacts/$target" "$WORK/new/$target"
-  "$program" "$WORK/new/$target" "$WORK/$target" -max_total_time="$SECONDS_EACH" -max_len=4096 \
+  "$program" "$WORK/new/$target" "$WORK/$target" "${amount[@]}" -max_len=4096 \
     -len_control=0 -timeout=60 -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$target/" -print_final_stats=1 \
     >"$log" 2>&1 || return 1
   sed -n 's/^stat::number_of_executed_units: */    inputs tried: /p' "$log"

@@ -214,9 +214,13 @@ add_jobs() {
   if wanted pgrx; then job "cargo pgrx test" cargo "needs=cargo-pgrx" count=cargo -- pgrx_tests; fi
   if wanted core; then job "core" cargo count=cargo -- core; fi
   if wanted fuzz; then
-    local seconds=$([[ -n $ALL ]] && echo 60 || echo 5)
-    job "fuzzing, $seconds s for each target" -- env SECONDS_EACH="$seconds" scripts/fuzz.sh
-    [[ -z $ALL ]] || job "address sanitizer" -- scripts/sanitize.sh
+    # The same inputs in every run, so that a change is judged by what it changes; new inputs are tried by make fuzz.
+    if [[ -n $ALL ]]; then
+      job "fuzzing, 60 s for each target" -- env SECONDS_EACH=60 scripts/fuzz.sh
+      job "address sanitizer" -- scripts/sanitize.sh
+    else
+      job "fuzzing, 10,000 inputs for each target" -- env RUNS=10000 scripts/fuzz.sh
+    fi
   fi
   if wanted doc; then job "documentation of the code" cargo -- doc; fi
   if wanted demos; then add_demos; fi

@@ -2,12 +2,12 @@
 
 use crate::guard::within;
 use crate::vectors::Value;
-use lsbf::error::{Error, Result};
+use lsbf::error::{Code, Error, Result};
 use lsbf::filter::change::{check_alike, includes};
 use lsbf::filter::format::{self, View};
 use lsbf::filter::{Engine, Owned};
 use lsbf::hash::rng::Stream;
-use lsbf::params::{Family, Kind, Params};
+use lsbf::params::{Family, Kind, Metric, Params};
 use lsbf::rates::explain::explain;
 use lsbf::rates::{Facts, acceptance, false_positives};
 
@@ -144,6 +144,18 @@ fn grow(engine: &mut Engine, image: &[u64], vector: &Value) {
     );
 }
 
+/// Whether `near` is so small compared with this vector that a quotient filter may reject it.
+fn is_precise(engine: &Engine, vector: &Value) -> bool {
+    const RATIO: f64 = 1000.0;
+    let Value::F64(x) = vector else { return false };
+    let centre: f64 = engine.centre.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    let length = x.iter().map(|x| x * x).sum::<f64>().sqrt() + centre.sqrt();
+    match engine.params.metric {
+        Metric::Cosine => engine.params.near < 1.0 / (RATIO * RATIO),
+        _ => engine.params.near * RATIO < length,
+    }
+}
+
 /// The same for quotient filters, whose members are a multiset: adding one can be undone.
 fn change_members(engine: &mut Engine, image: &[u64], vector: &Value) {
     if image.len() * 8 > MAX_BYTES {
@@ -156,7 +168,10 @@ fn change_members(engine: &mut Engine, image: &[u64], vector: &Value) {
     };
     let count = |filter: &Owned| filter.view().members().expect("a valid filter has a number of members");
     let mut changed = before.clone();
-    changed.add(engine, &vector.view()).expect("a valid filter accepts members");
+    match changed.add(engine, &vector.view()) {
+        Err(error) if error.code == Code::Parameter && is_precise(engine, vector) => return drop(with_message(error)),
+        added => added.expect("a valid filter accepts members"),
+    }
     accept(format::payload(&changed.image)).expect("a filter with one more member is valid");
     assert_eq!(count(&changed), count(&before) + 1);
     let found = changed.contains(engine, &vector.view(), 1.0).expect("a filter with one more member can be queried");

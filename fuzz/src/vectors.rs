@@ -1,7 +1,7 @@
 //! Vectors of every type that filters accept.
 
 use lsbf::hash::rng::Stream;
-use lsbf::params::{Family, Params};
+use lsbf::params::{Family, Kind, Params};
 use lsbf::vector::{Vector, f16};
 
 /// A vector that owns its elements.
@@ -78,7 +78,11 @@ impl Value {
             }
             family if family.has_symbols() => Value::Ints((0..dims).map(|_| stream.word() as i32).collect()),
             Family::MinHash => Value::BigInts((0..7).map(|_| stream.word() as i64).collect()),
-            _ => Value::F64((0..dims).map(|_| stream.gaussian() * 100.0).collect()),
+            _ => {
+                // Vectors that are long compared with near are rejected by quotient filters.
+                let size = if params.kind == Kind::Lsqf { params.near.clamp(1e-3, 1.0) } else { 1.0 };
+                Value::F64((0..dims).map(|_| stream.gaussian() * 100.0 * size).collect())
+            }
         }
     }
 }

@@ -75,14 +75,30 @@ pub fn elements(vector: &Vector) -> Result<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::rng::Stream;
 
     #[test]
     fn integers_written_as_text_are_hashed_as_integers() {
         for n in [0, 1, -1, 42, i64::MIN, i64::MAX] {
             assert_eq!(text_element(&n.to_string()), number_element(n));
         }
-        for text in ["01", "-0", "+1", " 1", "9223372036854775808", ""] {
+        for text in
+            ["01", "007", "-0", "-007", "+1", " 1", "1 ", "-", "--1", "9223372036854775808", "-9223372036854775809", ""]
+        {
             assert_eq!(text_element(text), xxh3_64(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_texts_are_hashed_as_integers_only_if_integers_are_printed_so() {
+        let pieces = ["0", "1", "7", "9", "00", "-", "+", " ", "a", "é", "٣", ".", "922337203685477580", "_"];
+        let mut stream = Stream::new(1, 1);
+        for _ in 0..50_000 {
+            let text: String =
+                (0..stream.below(6)).map(|_| pieces[stream.below(pieces.len() as u64) as usize]).collect();
+            let integer = text.parse::<i64>().ok().filter(|value| value.to_string() == text);
+            let expected = integer.map_or_else(|| xxh3_64(text.as_bytes()), number_element);
+            assert_eq!(text_element(&text), expected, "{text}");
         }
     }
 }

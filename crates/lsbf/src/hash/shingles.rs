@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::limits;
 use crate::memory;
-use std::collections::VecDeque;
+use std::iter::once;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The unit of shingles.
@@ -49,12 +49,62 @@ pub fn shingles(text: &str, n: i64, unit: Unit) -> Result<Vec<i64>> {
             limits::MAX_TEXT
         )));
     }
+    let (spaced, n) = match unit {
+        Unit::Characters => (spaced(text, char::is_whitespace)?, n as usize),
+        Unit::Words => (spaced(text, |c| !c.is_alphanumeric())?, n as usize),
+    };
+    if spaced.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bytes = &spaced[..];
     let mut set = Set::default();
+    // Units that begin where the one before ends, and units with a space between them.
     match unit {
-        Unit::Characters => characters(text, n as usize, &mut set)?,
-        Unit::Words => words(text, n as usize, &mut set)?,
+        Unit::Characters if bytes.is_ascii() => set.add(bytes.len(), bytes.windows(n.min(bytes.len())))?,
+        Unit::Characters => set.add(bytes.len(), runs(bytes, n, 0, |byte| byte & 0xc0 != 0x80))?,
+        Unit::Words => set.add(bytes.len(), runs(bytes, n, 1, |byte| byte == b' '))?,
     }
     set.sorted()
+}
+
+/// The parts of a text between separators, with one space between them.
+fn spaced(text: &str, is_separator: impl Fn(char) -> bool) -> Result<Vec<u8>> {
+    let mut spaced = Vec::new();
+    memory::reserve(&mut spaced, text.len() + 1)?;
+    if !text.is_ascii() {
+        for (at, part) in text.split(is_separator).filter(|part| !part.is_empty()).enumerate() {
+            if at.is_multiple_of(STEP) {
+                interrupt::check();
+            }
+            spaced.extend_from_slice(part.as_bytes());
+            spaced.push(b' ');
+        }
+        spaced.pop();
+        return Ok(spaced);
+    }
+    // ASCII, as the mask says, so that the compiler leaves out other tests.
+    let separated = |byte: u8| if is_separator((byte & 0x7f) as char) { b' ' } else { byte };
+    spaced.extend(text.bytes().map(separated));
+    let (mut end, mut after_separator) = (0, true);
+    for at in 0..spaced.len() {
+        // Without branches, which would be mispredicted at the ends of words.
+        let byte = spaced[at];
+        let separates = byte == b' ';
+        spaced[end] = byte;
+        end += usize::from(!(separates & after_separator));
+        after_separator = separates;
+    }
+    spaced.truncate(end - usize::from(end > 0 && after_separator));
+    Ok(spaced)
+}
+
+/// All runs of `n` units, or the whole text if it has fewer. Between two units is a gap of `gap` bytes, the first of which is
+/// recognized by `after`.
+fn runs(text: &[u8], n: usize, gap: usize, after: impl Fn(u8) -> bool + Copy) -> impl Iterator<Item = &[u8]> {
+    let gaps = move || (1..text.len()).filter(move |&at| after(text[at]));
+    let starts = once(0).chain(gaps().map(move |at| at + gap));
+    let ends = gaps().skip(n - 1).chain(once(text.len()));
+    starts.zip(ends).map(|(start, end)| &text[start..end])
 }
 
 /// A set of hashes, in memory that is bounded by the largest set and not by the length of the text.
@@ -66,16 +116,21 @@ struct Set {
 }
 
 impl Set {
-    fn add(&mut self, shingle: &[u8]) -> Result<()> {
-        if self.hashes.len() - self.sorted >= BLOCK {
-            self.sort()?;
-        }
-        if self.hashes.len().is_multiple_of(STEP) {
+    /// Adds shingles, of which there are at most `most`.
+    fn add<'a>(&mut self, most: usize, shingles: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        let mut hashes = shingles.map(hashed);
+        loop {
             interrupt::check();
-            memory::grow(&mut self.hashes, STEP)?;
+            if self.hashes.len() - self.sorted >= BLOCK {
+                self.sort()?;
+            }
+            let before = self.hashes.len();
+            memory::grow(&mut self.hashes, STEP.min(most))?;
+            self.hashes.extend(hashes.by_ref().take(STEP));
+            if self.hashes.len() - before < STEP {
+                return Ok(());
+            }
         }
-        self.hashes.push(hashed(shingle));
-        Ok(())
     }
 
     fn sort(&mut self) -> Result<()> {
@@ -94,67 +149,6 @@ impl Set {
     }
 }
 
-fn characters(text: &str, n: usize, set: &mut Set) -> Result<()> {
-    let mut spaced = String::new();
-    for (at, word) in text.split_whitespace().enumerate() {
-        if at.is_multiple_of(STEP) {
-            interrupt::check();
-        }
-        memory::grow_text(&mut spaced, word.len() + 1)?;
-        if at > 0 {
-            spaced.push(' ');
-        }
-        spaced.push_str(word);
-    }
-    let bytes = spaced.as_bytes();
-    // The starts and ends of all runs of n characters.
-    let mut starts = spaced.char_indices().map(|(at, _)| at);
-    let ends = spaced.char_indices().map(|(at, c)| at + c.len_utf8()).skip(n - 1);
-    let mut any = false;
-    for end in ends {
-        any = true;
-        set.add(&bytes[starts.next().unwrap_or(0)..end])?;
-    }
-    if !any && !bytes.is_empty() {
-        set.add(bytes)?;
-    }
-    Ok(())
-}
-
-fn words(text: &str, n: usize, set: &mut Set) -> Result<()> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut run = VecDeque::with_capacity(n);
-    let mut shingle = String::new();
-    let mut any = false;
-    for word in words {
-        if run.len() == n {
-            run.pop_front();
-        }
-        run.push_back(word);
-        if run.len() == n {
-            any = true;
-            set.add(joined(&run, &mut shingle)?)?;
-        }
-    }
-    if !any && !run.is_empty() {
-        set.add(joined(&run, &mut shingle)?)?;
-    }
-    Ok(())
-}
-
-/// Words joined by spaces, in reused memory.
-fn joined<'a>(words: &VecDeque<&str>, out: &'a mut String) -> Result<&'a [u8]> {
-    out.clear();
-    for (at, word) in words.iter().enumerate() {
-        memory::grow_text(out, word.len() + 1)?;
-        if at > 0 {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    Ok(out.as_bytes())
-}
-
 fn hashed(bytes: &[u8]) -> i64 {
     xxh3_64(bytes) as i64
 }
@@ -162,6 +156,8 @@ fn hashed(bytes: &[u8]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::rng::Stream;
+    use std::collections::BTreeSet;
 
     #[test]
     fn every_distinct_run_is_hashed_once() {
@@ -178,6 +174,79 @@ mod tests {
         assert_eq!(made("abcde", 5, Unit::Characters), [hashed(b"abcde")]);
         assert_eq!(made("abcd", 5, Unit::Characters), [hashed(b"abcd")]);
         assert!(shingles("a", 0, Unit::Words).is_err() && shingles("a", 101, Unit::Words).is_err());
+    }
+
+    /// Shingles by their definition.
+    fn plain(text: &str, n: usize, unit: Unit) -> Vec<i64> {
+        let (units, gap): (Vec<String>, &str) = match unit {
+            Unit::Characters => {
+                let spaced = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                (spaced.chars().map(String::from).collect(), "")
+            }
+            Unit::Words => {
+                let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+                (words.map(String::from).collect(), " ")
+            }
+        };
+        let runs = if units.is_empty() { Vec::new() } else { units.windows(n.min(units.len())).collect() };
+        let hashes: BTreeSet<i64> = runs.iter().map(|run| hashed(run.join(gap).as_bytes())).collect();
+        hashes.into_iter().collect()
+    }
+
+    #[test]
+    fn shingles_of_random_texts_are_those_of_the_definition() {
+        let pieces = [
+            "a",
+            "b",
+            "Z",
+            "7",
+            "word",
+            " ",
+            " ",
+            "  ",
+            "\n",
+            "\t \r\n",
+            "\u{b}\u{c}",
+            "\u{1c}",
+            "\0",
+            "\u{7f}",
+            ",",
+            "_",
+            "-",
+            "@",
+            "[",
+            "`",
+            "{",
+            "/",
+            ":",
+            "é",
+            "ß",
+            "Ω",
+            "日本",
+            "e\u{301}",
+            "\u{85}",
+            "\u{a0}",
+            "\u{2009}",
+            "\u{3000}",
+            "\u{200b}",
+            "🦀",
+            "²",
+        ];
+        let ascii = pieces.iter().filter(|piece| piece.is_ascii()).count();
+        let mut stream = Stream::new(1, 1);
+        for trial in 0..4000 {
+            let from = if trial % 2 == 0 { ascii } else { pieces.len() } as u64;
+            let text: String = (0..stream.below(30)).map(|_| pieces[stream.below(from) as usize]).collect();
+            for n in [1, 2, 3, 5, 9, 100] {
+                for unit in [Unit::Characters, Unit::Words] {
+                    assert_eq!(
+                        shingles(&text, n, unit).unwrap(),
+                        plain(&text, n as usize, unit),
+                        "{text:?} {n} {unit:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -16,7 +16,16 @@ fn database_encoding() -> i32 {
 }
 
 /// Text of the database as UTF-8. Invalid bytes are rejected, even if they passed the checks of the database.
+#[inline]
 pub fn to_utf8(text: &[u8]) -> &str {
+    if text.is_ascii() {
+        // SAFETY: ASCII is the same in UTF-8 as in every encoding that a database can have.
+        return unsafe { std::str::from_utf8_unchecked(text) };
+    }
+    encoded_to_utf8(text)
+}
+
+fn encoded_to_utf8(text: &[u8]) -> &str {
     if database_encoding() == UTF8 {
         return validated(text);
     }

@@ -130,26 +130,35 @@ pub fn int8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
     elements(call.required(n, &[pg_sys::INT8ARRAYOID])).map(Vector::BigInts)
 }
 
-/// The elements of an array of a variable-length type.
-pub fn varlenas<'a>(datum: Datum, element: pg_sys::Oid) -> Result<&'a [Datum]> {
+/// The elements of an array of a variable-length type, converted; the results are allocated in the current memory context.
+pub fn mapped<'a, T>(datum: Datum, element: pg_sys::Oid, convert: impl Fn(Datum) -> T) -> Result<&'a [T]> {
+    /// Bytes of the header of an element, and the alignment of elements.
+    const HEADER: usize = 4;
+    let invalid = || Error::new(Code::Binary, "not a valid array");
     let array = array(datum, element)?;
-    let (mut items, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: text and numeric are varlenas of alignment int; the datums are allocated in the current memory context.
+    // SAFETY: `array` checked shape and element type; elements of text and numeric have alignment int, begin inside of the
+    // value, and end there, too. There is room for all results; T is a number or a slice, for which the alignment of palloc
+    // is sufficient.
     unsafe {
-        pg_sys::deconstruct_array(array.cast_mut(), element, -1, false, b'i' as _, &mut items, &mut nulls, &mut count);
-        Ok(std::slice::from_raw_parts(items, count as usize))
-    }
-}
-
-/// Converts each element; the results are allocated in the current memory context.
-pub fn mapped<'a, T>(items: &[Datum], convert: impl Fn(Datum) -> T) -> &'a [T] {
-    // SAFETY: there is room for all elements; T is a number, for which the alignment of palloc is sufficient.
-    unsafe {
-        let converted = pg_sys::palloc(items.len().max(1) * size_of::<T>()).cast::<T>();
-        for (i, &item) in items.iter().enumerate() {
-            converted.add(i).write(convert(item));
+        let count = if (*array).ndim == 0 { 0 } else { *dims(array) as usize };
+        let mut item = data(array);
+        let mut room = varsize_any(array.cast()).saturating_sub(item.offset_from_unsigned(array.cast()));
+        if count > room / HEADER {
+            return Err(invalid());
         }
-        std::slice::from_raw_parts(converted, items.len())
+        let converted = pg_sys::palloc(count.max(1) * size_of::<T>()).cast::<T>();
+        for i in 0..count {
+            let size = if room < HEADER { 0 } else { varsize_any(item.cast()) };
+            if size < HEADER || size > room {
+                return Err(invalid());
+            }
+            converted.add(i).write(convert(Datum::from(item)));
+            // The next element is aligned. There may be no bytes after the last one.
+            let step = size.next_multiple_of(HEADER).min(room);
+            item = item.add(step);
+            room -= step;
+        }
+        Ok(std::slice::from_raw_parts(converted, count))
     }
 }
 
@@ -159,17 +168,17 @@ pub fn texts<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
 }
 
 fn text_set<'a>(datum: Datum) -> Result<Vector<'a>> {
-    let items = varlenas(datum, pg_sys::TEXTOID)?;
-    Ok(Vector::Hashed(mapped(items, |item| text_element(text(item)))))
+    mapped(datum, pg_sys::TEXTOID, |item| text_element(text(item))).map(Vector::Hashed)
 }
 
 /// The elements of a `numeric[]`, which is the type of `ARRAY[0.1, 0.2]`.
 pub fn numerics<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
-    let items = varlenas(call.required(n, &[pg_sys::NUMERICARRAYOID]), pg_sys::NUMERICOID)?;
+    let datum = call.required(n, &[pg_sys::NUMERICARRAYOID]);
     // SAFETY: each element is a numeric; outside the range of doubles it becomes infinity, which filters reject.
-    Ok(Vector::F64(mapped(items, |item| unsafe {
+    mapped(datum, pg_sys::NUMERICOID, |item| unsafe {
         pgrx::direct_function_call::<f64>(pg_sys::numeric_float8_no_overflow, &[Some(item)]).unwrap_or(f64::NAN)
-    })))
+    })
+    .map(Vector::F64)
 }
 
 /// A value of a built-in type; `None` if the type is not a vector type.

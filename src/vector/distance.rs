@@ -2,7 +2,7 @@
 
 use crate::boundary::call::{Call, float8, pg_function};
 use crate::boundary::varlena::text;
-use crate::vector::arrays::{Read, bits, bytea, int4s, int8s, mapped, untyped, varlenas};
+use crate::vector::arrays::{Read, bits, bytea, int4s, int8s, mapped, untyped};
 use lsbf::error::Result;
 use lsbf::vector::Vector;
 use lsbf::vector::exact::{
@@ -36,7 +36,7 @@ fn jaccard(call: &Call, read: Read) -> Result<Datum> {
 
 /// The elements of a `text[]`.
 fn texts<'a>(call: &'a Call<'_>, n: usize) -> Result<&'a [&'a str]> {
-    Ok(mapped(varlenas(call.required(n, &[pg_sys::TEXTARRAYOID]), pg_sys::TEXTOID)?, text))
+    mapped(call.required(n, &[pg_sys::TEXTARRAYOID]), pg_sys::TEXTOID, text)
 }
 
 pg_function!("hamming_distance_bit" -> pg_sys::FLOAT8OID, |call| hamming(call, bits));

@@ -149,14 +149,15 @@ pub fn jaccard_of_sets<T: Element>(a: &[T], b: &[T]) -> Result<f64> {
             COMMON / 2 - 1
         )));
     }
-    let places = (2 * count).next_power_of_two().max(16);
+    // Most places stay empty, so that branches are predicted.
+    let places = (4 * count).next_power_of_two().max(SMALL);
     let mut small = [EMPTY; SMALL];
     let mut large = Vec::new();
     if places > SMALL {
         memory::reserve(&mut large, places)?;
         large.resize(places, EMPTY);
     }
-    let table = if places > SMALL { &mut large[..] } else { &mut small[..places] };
+    let table = if places > SMALL { &mut large[..] } else { &mut small[..] };
     let random = random();
     let (mut all, mut common) = (0, 0);
     for (at, element) in a.iter().chain(b).enumerate() {

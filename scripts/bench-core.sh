@@ -35,3 +35,5 @@ for kind in dsbf lsbf lsbf70 ilbf bits; do
   count=$(per_query "$kind")
   printf '%-44s %9s %9s\n' "$kind" "$count" "$(awk -v a="$count" -v b="$distance" 'BEGIN { printf "%.2f", a / b }')"
 done
+say "comparing lists of few members with words, in nanoseconds"
+"$TARGET/release/bench" lists

@@ -61,7 +61,6 @@ fn measure(name: &str, kind: Kind, metric: Metric, options: Options) {
     for most in [MAX_LISTED / 8, MAX_LISTED] {
         let mut rng = SmallRng::seed_from_u64(1);
         let (mut filter, mut members) = (Owned::new(&params, dims), Vec::new());
-        let start = Instant::now();
         loop {
             let row = Row::draw(metric, dims as usize, &mut rng);
             let mut more = filter.clone();
@@ -72,7 +71,6 @@ fn measure(name: &str, kind: Kind, metric: Metric, options: Options) {
             filter = more;
             members.push(row);
         }
-        let _ = start;
         let view = filter.view();
         let Bits::List(list) = view.body() else { panic!("{name} is not a list") };
         let mut words = vec![0u64; params.body_words() as usize];

@@ -146,7 +146,7 @@ fn repaired_list(bytes: &[u8], header: &Header, params: &Params, max_size: usize
     let body = bytes.get(header.body_start() * 8..)?;
     let words: Vec<u64> = body.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
     let list = Sparse::new(&words, header.ones);
-    let mut new: Vec<u64> = match list.len() {
+    let mut new: Vec<u64> = match list.count() {
         0 => body.as_chunks().0.iter().take(1 << 12).map(|at| in_range(u32::from_le_bytes(*at).into())).collect(),
         _ => list.positions().take(1 << 12).map(in_range).collect(),
     };

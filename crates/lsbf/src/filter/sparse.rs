@@ -88,7 +88,7 @@ impl<'a> Sparse<'a> {
     }
 
     /// The number of positions.
-    pub fn len(self) -> usize {
+    pub fn count(self) -> usize {
         match self.rests {
             Rests::Narrow(rests) => rests.len(),
             Rests::Wide(rests) => rests.len(),
@@ -100,7 +100,7 @@ impl<'a> Sparse<'a> {
         let buckets = self.directory.len().saturating_sub(1) as u64;
         (0..buckets).flat_map(move |bucket| {
             let (first, last) = self.range(bucket);
-            (first..last.min(self.len())).map(move |at| bucket << self.shift | self.rest(at))
+            (first..last.min(self.count())).map(move |at| bucket << self.shift | self.rest(at))
         })
     }
 
@@ -230,10 +230,10 @@ pub fn write(shape: Shape, positions: impl Iterator<Item = u64>, to: &mut [u64])
 
 /// Whether these words are the list of the positions that are read from them, in order, in a body of `body_words` words.
 pub fn is_canonical(body_words: u64, list: Sparse, words: &[u64]) -> bool {
-    let shape = Shape::new(body_words, list.len() as u64);
+    let shape = Shape::new(body_words, list.count() as u64);
     let mut expected = vec![0; shape.words()];
     write(shape, list.positions(), &mut expected);
-    list.len() > 0 && expected == words
+    list.count() > 0 && expected == words
 }
 
 #[cfg(test)]

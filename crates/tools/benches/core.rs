@@ -8,6 +8,7 @@ use lsbf::hash::hadamard::Hadamard;
 use lsbf::hash::kernel::Matrix;
 use lsbf::hash::path::Path;
 use lsbf::hash::rng::Stream;
+use lsbf::vector::Vector;
 use lsbf_tools::filters::{self, Draw};
 
 fn main() {
@@ -78,4 +79,20 @@ fn add(bencher: Bencher, kind: &str) {
     let (mut engine, mut filter, unrelated) = filter(kind);
     let vector = unrelated.last(engine.params.metric);
     bencher.bench_local(|| filter.add(&mut engine, black_box(&vector)));
+}
+
+/// Queries of quotient filters: the vectors are members, or unrelated to them. The environment variable LSBF_PATH selects
+/// the instruction set.
+#[divan::bench(args = [(24_000, 1), (24_000, 2), (1_000_000, 1), (1_000_000, 2)])]
+fn quotient_member(bencher: Bencher, (members, seed): (usize, u64)) {
+    // Too many to be predicted by the processor.
+    const VECTORS: usize = 8192;
+    let (mut engine, filter) = filters::quotient(members, 384);
+    let mut draw = Draw::new(seed, 384);
+    let vectors: Vec<Vec<f32>> = (0..VECTORS).map(|_| draw.reals().to_vec()).collect();
+    let mut next = vectors.iter().cycle();
+    bencher.bench_local(|| {
+        let vector = next.next().expect("there are vectors");
+        engine.contains(&filter.view().queried(), &Vector::F32(vector), 1.0)
+    });
 }

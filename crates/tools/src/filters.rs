@@ -1,8 +1,9 @@
 //! Filters with any number of random members, built without a server.
 
 use lsbf::design::{Options, parameters};
+use lsbf::filter::lsqf::fingerprint::{Fingerprint, sort_records};
 use lsbf::filter::{Engine, Owned};
-use lsbf::params::{Kind, Metric};
+use lsbf::params::{Kind, Layout, Metric};
 use lsbf::vector::Vector;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -72,6 +73,34 @@ pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)
         filter.add(&mut engine, &draw.next(metric)).expect("drawn vectors are finite");
     }
     Some((engine, filter))
+}
+
+/// A quotient filter of random members, like the one that lsbf_design_for chooses for them in benches/server/large.sql.
+pub fn quotient(members: usize, dims: usize) -> (Engine, Owned) {
+    const NEAR: f64 = 1e6;
+    // Those of larger filters must be told apart by more bits.
+    let cells = if members > 1 << 17 { 18 } else { 14 };
+    let centre = vec![SPREAD / 2.0; dims];
+    let options = Options {
+        dims: Some(dims as i64),
+        near: Some(NEAR),
+        bits: Some(58),
+        cells: Some(cells),
+        centre: Some(centre.clone()),
+        ..Options::default()
+    };
+    let (params, dims) = parameters(Kind::Lsqf, Metric::L2, &options).expect("the parameters are in range");
+    let mut engine = Engine::centred(params, dims, centre).expect("memory is available");
+    let layout = Layout::of(&engine.params, dims).expect("it is a quotient filter");
+    let mut draw = Draw::new(1, dims as usize);
+    let mut records = Vec::new();
+    for _ in 0..members {
+        let member = engine.fingerprint(&Vector::F32(draw.reals())).expect("drawn vectors are finite");
+        records.extend_from_slice(&member.record()[..Fingerprint::record_bytes(&layout)]);
+    }
+    sort_records(&mut records, Fingerprint::record_bytes(&layout));
+    let image = engine.write_records(&records, |words| vec![0; words]).expect("memory is available");
+    (engine, Owned { image })
 }
 
 /// Queries a filter of ten thousand members `rows` times or, for the kind `distance`, computes `rows` distances. The

@@ -47,6 +47,15 @@ impl Cells {
         }
     }
 
+    /// The cell of a vector equal to the query; `None` if it is not known.
+    #[inline(always)]
+    pub fn own_visited(&self) -> Option<u32> {
+        match self {
+            Cells::Corners(corners) => Some(corners.own_visited()),
+            Cells::Grid(_) => None,
+        }
+    }
+
     /// Whether the query visits a cell.
     pub fn contains(&self, cell: u32) -> bool {
         match self {
@@ -134,6 +143,18 @@ impl Visits {
     #[inline(always)]
     pub fn get(&self) -> Option<&[u32]> {
         (!self.is_all).then(|| &self.cells[..self.count])
+    }
+
+    /// Makes a cell the first one; returns whether it is visited. Cells must be in ascending order.
+    #[inline(always)]
+    pub fn put_first(&mut self, cell: u32) -> bool {
+        let cells = &mut self.cells[..self.count];
+        let before: u32 = cells.iter().map(|&other| u32::from(other < cell)).sum();
+        let is_visited = cells.get(before as usize) == Some(&cell);
+        if is_visited {
+            cells.swap(0, before as usize);
+        }
+        is_visited
     }
 
     /// Starts with one cell of no bits, whose rest may cost `budget`.

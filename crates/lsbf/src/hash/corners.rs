@@ -120,6 +120,8 @@ pub struct Corners {
     large: [[[f32; LARGE_DIMS]; 2]; LARGE],
     /// The costs of the corners of the small polytopes.
     small: [[f32; SMALL_CORNERS]; PARTS.len() - LARGE],
+    /// The names of the query's own corners.
+    own: [u32; PARTS.len()],
     /// The step of the ratio, and the squared radius.
     step: usize,
     square: f32,
@@ -155,6 +157,7 @@ impl Corners {
             bounds,
             large: [[[0.0; LARGE_DIMS]; 2]; LARGE],
             small: [[0.0; SMALL_CORNERS]; PARTS.len() - LARGE],
+            own: [0; PARTS.len()],
             step: 0,
             square: 0.0,
         }
@@ -171,17 +174,21 @@ impl Corners {
     #[inline(always)]
     pub fn prepare(&mut self, y: &[f32], radius: f32) {
         let mut sum = 0.0;
-        for (part, costs) in PARTS.iter().zip(&mut self.large) {
+        let (own, own_small) = self.own.split_at_mut(LARGE);
+        for ((part, costs), own) in PARTS.iter().zip(&mut self.large).zip(own) {
             let y = &y[part.start..][..LARGE_DIMS];
-            let largest = nearest(y).0;
+            let largest;
+            (largest, *own) = nearest(y);
             sum += largest;
             let [positive, negative] = costs;
             cost(y, largest, self.inverse, positive, negative);
         }
-        for (part, costs) in PARTS[LARGE..self.parts].iter().zip(&mut self.small) {
+        for ((part, costs), own) in PARTS[LARGE..self.parts].iter().zip(&mut self.small).zip(own_small) {
             let y = &y[part.start..][..part.dims];
             let (positive, negative) = costs.split_at_mut(SMALL_CORNERS / 2);
-            cost(y, nearest(y).0, self.inverse, positive, negative);
+            let largest;
+            (largest, *own) = nearest(y);
+            cost(y, largest, self.inverse, positive, negative);
         }
         let ratio = sum * self.inverse / radius;
         let step = (ratio.to_bits() >> STEP_BITS).saturating_sub(127 << 23 >> STEP_BITS) as usize;
@@ -205,6 +212,13 @@ impl Corners {
         for costs in &self.small[..parts.saturating_sub(LARGE)] {
             visits.extend::<I>(SMALL_BITS, &[*costs]);
         }
+    }
+
+    /// The cell of the last query.
+    #[inline(always)]
+    pub fn own_visited(&self) -> u32 {
+        let name = |cell: u32, (part, own): (&Part, &u32)| cell << part.bits | own;
+        PARTS[..self.parts].iter().zip(&self.own).fold(0, name)
     }
 
     /// Whether a cell is visited. Costs are subtracted in the same order as by [`Corners::visit`].

@@ -152,9 +152,11 @@ impl Lsqf {
     }
 
     /// Prepares a query of the last vector at a radius: the costs of cells and of residues. Returns the limit of scores.
+    /// `prefetch` is called as soon as the costs of cells are known.
     #[inline(always)]
-    fn prepare(&mut self, radius: f64) -> u32 {
+    fn prepare(&mut self, radius: f64, prefetch: impl FnOnce(&Cells)) -> u32 {
         self.cells.prepare(self.rotation.for_cell(), radius as f32);
+        prefetch(&self.cells);
         self.query.costs.weigh(&self.likelihood, &self.residues, &self.positions);
         if self.limits.0 != radius {
             self.limits = (radius, self.likelihood.limits(radius));
@@ -189,7 +191,7 @@ impl Lsqf {
 
     /// The cells that a query of the last vector visits; `None` for all cells.
     pub fn visited(&mut self, theta: f64) -> Option<&[u32]> {
-        self.prepare(radius(self.metric, theta));
+        self.cells.prepare(self.rotation.for_cell(), radius(self.metric, theta) as f32);
         self.query.visited(&self.cells)
     }
 
@@ -343,7 +345,7 @@ impl<B: Body + ?Sized, F: FnMut(u32, u64) -> Option<u32>> Task for Search<'_, B,
     fn run<I: Isa>(self) -> u32 {
         let limit = match self.limit {
             Some(limit) => limit,
-            None => self.lsqf.prepare(self.radius),
+            None => self.lsqf.prepare(self.radius, |cells| query::prefetch(cells, &self.parts, self.body)),
         };
         let Lsqf { query, cells, .. } = self.lsqf;
         query.search::<I, B>(cells, self.parts, self.body, limit, self.found);

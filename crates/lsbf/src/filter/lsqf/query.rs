@@ -85,6 +85,10 @@ impl Query {
             limit: Some(limit),
             found,
         };
+        // A near member is most likely in the query's own cell: it is searched first, while other cells are found.
+        let is_large = is_large(&parts);
+        let own = own_prefix(cells, &parts);
+        let own_members = own.map(|own| batch.find(own, is_large));
         // If there are too many cells, those with the same first bits are visited together.
         // One call, so that it is inlined.
         let mut bits = parts.prefix_bits;
@@ -95,8 +99,10 @@ impl Query {
             }
             bits = CELL_BITS.into_iter().rev().find(|&fewer| fewer < bits).unwrap_or(0);
         }
+        let is_first = own.is_some_and(|own| bits == parts.prefix_bits && visits.put_first(own));
+        let own_members = own_members.filter(|_| is_first);
         match visits.get() {
-            Some(visits) if bits > 0 && bits == parts.prefix_bits => batch.visit(visits),
+            Some(visits) if bits > 0 && bits == parts.prefix_bits => batch.visit(visits, own_members, is_large),
             Some(visits) if bits > 0 => batch.visit_together(visits, parts.prefix_bits - bits),
             _ => {
                 batch.are_visited = false;
@@ -105,6 +111,24 @@ impl Query {
         }
         batch.score();
     }
+}
+
+/// Whether prefetching is worthwhile.
+#[inline(always)]
+fn is_large(parts: &Parts) -> bool {
+    parts.words() > LARGE
+}
+
+/// The prefix of the query's own cell, if its members are to be scored before all others.
+#[inline(always)]
+fn own_prefix(cells: &Cells, parts: &Parts) -> Option<u32> {
+    cells.own_visited().filter(|_| is_large(parts)).map(|cell| cell >> parts.rest_bits)
+}
+
+/// Prefetches what is read first, after the costs of cells have been computed.
+#[inline(always)]
+pub fn prefetch<B: Body + ?Sized>(cells: &Cells, parts: &Parts, body: &B) {
+    own_prefix(cells, parts).inspect(|&own| parts.prefetch(body, own));
 }
 
 /// Members to be scored.
@@ -126,22 +150,37 @@ struct Batch<'a, B: ?Sized, F> {
 }
 
 impl<B: Body + ?Sized, F: FnMut(u32, u64) -> Option<u32>> Batch<'_, B, F> {
-    /// Adds the members of these cells.
+    /// Finds the members of a cell, and prefetches them if that is worthwhile.
     #[inline(always)]
-    fn visit(&mut self, visits: &[u32]) {
-        let (parts, body) = (self.parts, self.body);
-        let is_large = parts.words() > LARGE;
+    fn find(&self, prefix: u32, is_large: bool) -> (u64, u64) {
+        let (parts, body) = (&self.parts, self.body);
+        let (first, last) = parts.range(body, prefix);
+        if is_large {
+            body.prefetch((parts.entry(first) / 64) as usize);
+            body.prefetch((parts.entry(last) / 64) as usize);
+        }
+        (first, last)
+    }
+
+    /// Adds the members of these cells, of which those of the first one may have been found.
+    #[inline(always)]
+    fn visit(&mut self, visits: &[u32], own: Option<(u64, u64)>, is_large: bool) {
+        let mut rest = visits;
+        if let Some((first, last)) = own {
+            self.add(first, last);
+            self.score();
+            if self.limit.is_none() {
+                return;
+            }
+            rest = &rest[1..];
+        }
         let mut ranges = [(0, 0); AHEAD];
-        for visits in visits.chunks(AHEAD) {
+        for visits in rest.chunks(AHEAD) {
             if is_large {
-                visits.iter().for_each(|&prefix| parts.prefetch(body, prefix));
+                visits.iter().for_each(|&prefix| self.parts.prefetch(self.body, prefix));
             }
             for (range, &prefix) in ranges.iter_mut().zip(visits) {
-                *range = parts.range(body, prefix);
-                if is_large {
-                    body.prefetch((parts.entry(range.0) / 64) as usize);
-                    body.prefetch((parts.entry(range.1) / 64) as usize);
-                }
+                *range = self.find(prefix, is_large);
             }
             for &(first, last) in &ranges[..visits.len()] {
                 self.add(first, last);

@@ -46,7 +46,7 @@ fn body_of(layout: &Layout, members: &mut [Fingerprint]) -> Vec<u64> {
 /// The number of members that match the last vector and the smallest score among them, one member at a time.
 fn expected(lsqf: &mut Lsqf, radius: f64, members: &[Fingerprint]) -> (u32, Option<u32>) {
     let layout = lsqf.layout;
-    let limit = lsqf.prepare(radius);
+    let limit = lsqf.prepare(radius, |_| ());
     let scores = members.iter().filter(|member| lsqf.cells.contains(member.prefix(layout.cell_bits)));
     let scores = scores.map(|member| {
         let (code, width) = (member.code(&layout), layout.residue_bits as usize);
@@ -109,6 +109,56 @@ fn every_path_finds_the_members_whose_codes_are_likely() {
         }
     }
     assert!(some > 500 && several > 100, "{some} queries found a member, {several} several");
+}
+
+/// A large filter is queried in another order: the query's own cell first.
+#[test]
+fn members_of_large_filters_are_found_in_the_own_cell_and_in_others() {
+    let mut stream = Stream::new(9, 0);
+    let (mut own, mut others) = (0, 0);
+    // Prefixes of two, three and four polytopes.
+    for (cell_bits, count, bits) in [(14, 70_000, 64), (18, 140_000, 40), (22, 140_000, 40)] {
+        let mut params = Params { bits, ..Params::quotient_example(Metric::L2) };
+        params.quotient.as_mut().unwrap().cell_bits = cell_bits;
+        let mut paths: Vec<_> = Path::available().into_iter().map(|path| on_path(&params, 100, path)).collect();
+        let layout = paths[0].layout;
+        let rows: Vec<Vec<f32>> = (0..50).map(|_| vector(100, 1.0, &mut stream)).collect();
+        let random = |_| {
+            let (cell, code) = (stream.below(1 << cell_bits) as u32, stream.word() >> (64 - layout.code_bits()));
+            Fingerprint::new(&layout, cell, &[code, 0, 0, 0])
+        };
+        let mut members: Vec<Fingerprint> = (rows.len() as u64..count).map(random).collect();
+        for row in &rows {
+            paths[0].start(&Vector::F32(row)).unwrap();
+            members.push(paths[0].fingerprint().unwrap());
+        }
+        let body = body_of(&layout, &mut members);
+        assert!(body.len() > 1 << 16, "the filter is not large");
+        let counters = Counters { ones: count, squares: 0 };
+        for row in &rows {
+            for (query, theta) in [(row.clone(), 1.0), (near(row, &mut stream), 1.0), (near(row, &mut stream), 1.2)] {
+                let mut answers = paths.iter_mut().map(|lsqf| {
+                    lsqf.start(&Vector::F32(&query)).unwrap();
+                    let (votes, best) = expected(lsqf, radius(Metric::L2, theta), &members);
+                    assert_eq!(lsqf.votes(counters, &body[..], theta).unwrap(), votes, "{cell_bits}");
+                    assert_eq!(lsqf.contains(counters, &body[..], theta).unwrap(), votes > 0, "{cell_bits}");
+                    assert!(query != *row || best == Some(0), "a member is not found");
+                    (votes, lsqf.distance(count, &body[..], 0.5))
+                });
+                let first = answers.next().unwrap();
+                assert!(answers.all(|other| other == first), "{cell_bits}");
+                if first.0 > 0 {
+                    let cell = |lsqf: &mut Lsqf, vector: &[f32]| {
+                        lsqf.start(&Vector::F32(vector)).unwrap();
+                        lsqf.fingerprint().unwrap().prefix(cell_bits)
+                    };
+                    let is_own = cell(&mut paths[0], &query) == cell(&mut paths[0], row);
+                    (own, others) = (own + u32::from(is_own), others + u32::from(!is_own));
+                }
+            }
+        }
+    }
+    assert!(own > 150 && others > 20, "{own} queries have the cell of their member, {others} do not");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::hash::path::Path;
 use crate::params::{Layout, MAX_RESIDUE_BITS};
 
 /// Codes that are scored at once.
-pub const BATCH: usize = 128;
+pub const BATCH: usize = 256;
 /// Entries of a table of costs: those of up to eight bits of a code.
 const TABLE: usize = 256;
 /// Bytes of a word, and values of four bits.

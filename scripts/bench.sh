@@ -61,6 +61,7 @@ server_psql bench <<SQL
 CREATE TABLE items (id integer, v vector($dims));
 CREATE TABLE prints (id integer, v bit(1024));
 CREATE TABLE random (id integer, v vector($dims));
+CREATE TABLE others (id integer, v vector($dims));
 CREATE TABLE large (kind text, members integer, f lsbf);
 SQL
 sentences=$(real sentences_384.f16.npy 384 "$dims")
@@ -69,12 +70,13 @@ fingerprints=$(real fingerprints_1024.u8.npy 1024 1024)
 load items vectors "$n" "$dims" ${sentences:+"$sentences"}
 load prints bits 40000 1024 ${fingerprints:+"$fingerprints"}
 load random random "$many" "$dims"
+load others random "$((many / 5))" "$dims" 3
 for kind in dsbf lsbf ilbf; do
   [[ $kind =~ $kinds ]] || continue
   load large filter "$kind" 10000 "$dims"
   load large filter "$kind" "$members" "$dims"
 done
-server_psql bench -c "VACUUM (ANALYZE, FREEZE) items, prints, random, large"
+server_psql bench -c "VACUUM (ANALYZE, FREEZE) items, prints, random, others, large"
 
 server_psql bench -f benches/server/measure.sql
 say "measuring scans and builds, compared with <->, bit_count and <~>"

@@ -3,7 +3,7 @@
 //! ```text
 //! bench vectors ROWS DIMS [FILE.npy]         rows (integer, vector) in COPY's binary format
 //! bench bits ROWS DIMS [FILE.npy]            rows (integer, varbit)
-//! bench random ROWS DIMS                     rows (integer, vector) like the members of the filters below
+//! bench random ROWS DIMS [SEED]              rows (integer, vector) like the members of the filters below, which have seed 1
 //! bench planted ROWS DIMS NEAR               rows (integer, integer, vector): one in 20 is at NEAR from an earlier one
 //! bench filter KIND MEMBERS DIMS             one row (text, integer, lsbf): a filter with random members
 //! bench member KIND ROWS                     queries a filter ROWS times; with KIND distance, computes distances
@@ -43,7 +43,8 @@ fn main() -> Result<()> {
         }
         Some("random") => {
             let (rows, dims) = (number(word(1))?, number(word(2))?);
-            let (mut copy, mut draw) = (Copy::to_stdout()?, filters::Draw::new(2, dims));
+            let seed = word(3).map_or(Ok(2), |_| number(word(3)))? as u64;
+            let (mut copy, mut draw) = (Copy::to_stdout()?, filters::Draw::new(seed, dims));
             (0..rows).try_for_each(|id| copy.vector(id, draw.reals()))?;
             copy.end()
         }

@@ -4,9 +4,9 @@
 use crate::promises::as_image;
 use lsbf::filter::format::{self, Bits, Header, RESERVED, View};
 use lsbf::filter::list::{self, Content, Front, Growing};
-use lsbf::filter::sparse::Sparse;
 use lsbf::filter::lsqf::change::write;
 use lsbf::filter::lsqf::fingerprint::Fingerprint;
+use lsbf::filter::sparse::Sparse;
 use lsbf::filter::{Counters, count, ilbf, sketch};
 use lsbf::hash::rng::Stream;
 use lsbf::params::{Family, Kind, Layout, Metric, Params};

@@ -26,6 +26,9 @@ INSERT INTO golden (name, value)
 INSERT INTO golden (name, value)
   SELECT 'words ' || lsbf_kind(p), lsbf_agg(('x' || md5(id::text))::bit(24), p) FROM generate_series(1, 40) AS id, (VALUES
     (dsbf_new(dims => 24, capacity => 20, near => 0.05, far => 0.4)), (lsbf_new(metric => 'hamming', dims => 24, capacity => 20, near => 0.05))) AS t(p) GROUP BY p;
+INSERT INTO golden (name, value)
+  SELECT 'words ilbf', lsbf_agg(ARRAY(SELECT id * j % 97 FROM generate_series(1, 24) j)::real[], ilbf_new(dims => 24, capacity => 10, near => 1))
+  FROM generate_series(1, 90) AS id;
 CREATE TABLE refused (way text, state text, message text);
 CREATE TABLE used (way text, name text);
 CREATE TABLE defects (way text, name text, n int, what text, value bytea);
@@ -129,7 +132,12 @@ BEGIN
   PERFORM use(f, original, file);
   INSERT INTO used VALUES (way, name);
 EXCEPTION WHEN OTHERS OR assert_failure THEN
-  INSERT INTO defects VALUES (way, name, n, SQLSTATE || ': ' || SQLERRM, b);
+  -- A quotient filter with a tiny near rejects vectors of ordinary size, as it should.
+  IF SQLERRM LIKE 'near % is too small for this vector%' AND (lsbf_info(f)).near < 1e-5 THEN
+    INSERT INTO used VALUES (way, name);
+  ELSE
+    INSERT INTO defects VALUES (way, name, n, SQLSTATE || ': ' || SQLERRM, b);
+  END IF;
 END $$;
 
 -- Commits periodically, so that the memory that errors take within a transaction is not measured.
@@ -186,4 +194,5 @@ assert_eq "damaged text is refused" "$(query "
   CREATE FUNCTION state(t text) RETURNS text LANGUAGE plpgsql AS \$\$
     BEGIN PERFORM t::lsbf; RETURN 'accepted'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END \$\$;
   SELECT string_agg(DISTINCT state(overlay(value PLACING c FROM 1 + draw(n, 1, length(value)) FOR draw(n, 2, 3))), ' ')
-  FROM golden, generate_series(1, 20) n, unnest(ARRAY['!', '=', ' ', '-', E'\\u00e9', E'\\n', '====']) c")" 22P02
+  FROM golden, generate_series(1, 20) n, unnest(ARRAY['!', '=', ' ', '-', E'\\u00e9', E'\\n', '====']) c
+  WHERE overlay(value PLACING c FROM 1 + draw(n, 1, length(value)) FOR draw(n, 2, 3)) <> value")" 22P02

@@ -224,16 +224,18 @@ impl Collected {
         Ok(())
     }
 
-    /// Makes room for more bits set: first by allocating memory, up to twice the size of a list, then by removing duplicates.
+    /// Makes room for more bits set: first by allocating memory, up to twice the size of the longest list that the parameters
+    /// allow, then by removing duplicates.
     #[cold]
     fn make_room(&mut self) -> Result<()> {
+        let params = self.params()?;
         if let Content::Bits { positions, .. } = &mut self.content
             && positions.capacity() < 2 * MAX_LISTED as usize
+            && list::is_sparse(&params, 0, positions.count() as u64 / 2)
         {
             positions.grow(2 * positions.capacity());
             return Ok(());
         }
-        let params = self.params()?;
         self.sort();
         if let Content::Bits { positions, registers, is_outgrown } = &mut self.content {
             *is_outgrown = !list::is_sparse(&params, registers.count() as u32, positions.count() as u64);

@@ -446,7 +446,11 @@ pub fn open<'a>(datum: Datum) -> Result<Filter<'a>> {
                 return Ok(Filter::Parts(Parts::new(front, toasted)));
             }
         }
-        filters.hold(&toasted).map(Filter::Whole)
+        let whole = filters.hold(&toasted)?;
+        if whole.header.is_sparse && whole.expanded.is_none() {
+            filters.count_query(key, &whole)?;
+        }
+        Ok(Filter::Whole(whole))
     })
 }
 

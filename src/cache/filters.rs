@@ -272,6 +272,8 @@ impl Filters {
         let count = params.body_words() as usize;
         let needed = count * size_of::<u64>() + size_of_val(filter.words);
         if self.bytes + engines::held() + needed > cache::limit() {
+            // Try again after as many queries: by then there may be room.
+            self.entry(key).queries = 0;
             return Ok(());
         }
         filter.check(&params)?;

@@ -134,6 +134,8 @@ pub fn int8s<'a>(call: &'a Call<'_>, n: usize) -> Result<Vector<'a>> {
 pub fn mapped<'a, T>(datum: Datum, element: pg_sys::Oid, convert: impl Fn(Datum) -> T) -> Result<&'a [T]> {
     /// Bytes of the header of an element, and the alignment of elements.
     const HEADER: usize = 4;
+    /// Bytes that palloc allocates at most.
+    const MAX_ALLOC: usize = (1 << 30) - 1;
     let invalid = || Error::new(Code::Binary, "not a valid array");
     let array = array(datum, element)?;
     // SAFETY: `array` checked shape and element type; elements of text and numeric have alignment int, begin inside of the
@@ -145,6 +147,10 @@ pub fn mapped<'a, T>(datum: Datum, element: pg_sys::Oid, convert: impl Fn(Datum)
         let mut room = varsize_any(array.cast()).saturating_sub(item.offset_from_unsigned(array.cast()));
         if count > room / HEADER {
             return Err(invalid());
+        }
+        let most = MAX_ALLOC / size_of::<T>();
+        if count > most {
+            return Err(Error::too_large(format!("array of {count} elements exceeds the limit of {most}")));
         }
         let converted = pg_sys::palloc(count.max(1) * size_of::<T>()).cast::<T>();
         for i in 0..count {

@@ -72,6 +72,11 @@ SELECT count(*) FROM groups, vectors WHERE name = 'dsbf' AND g = 3 AND approx_me
 SELECT 'one list', count(*), sum(total_bytes) > 500000 FROM pg_backend_memory_contexts WHERE name = 'pg_lsbf list';
 COMMIT;
 SELECT 'after the transaction', count(*) FROM pg_backend_memory_contexts WHERE name = 'pg_lsbf list';
+BEGIN;
+SELECT count(*) FILTER (WHERE approx_member((SELECT f FROM groups WHERE name = 'ilbf' AND g = 7), v)),
+  count(*) FILTER (WHERE approx_member((SELECT f FROM groups WHERE name = 'ilbf' AND g = 8), v)) FROM vectors \g /dev/null
+SELECT 'two lists in turn', count(*) FROM pg_backend_memory_contexts WHERE name = 'pg_lsbf list';
+COMMIT;
 SET lsbf.cache_size = '20MB';
 BEGIN;
 SELECT count(*) FROM groups, vectors WHERE approx_member(f, v) \g /dev/null
@@ -82,5 +87,6 @@ SQL
 )
 assert_eq "expanded lists are counted, limited and released" "$output" "one list|1|t
 after the transaction|0
+two lists in turn|2
 all|t
 all|t|t"

@@ -115,13 +115,13 @@ COMMENT ON FUNCTION lsbf_shingles(text, integer, text) IS 'set of hashed shingle
 -- exact distances
 
 CREATE FUNCTION hamming_distance(a bit varying, b bit varying) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'hamming_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'hamming_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 CREATE FUNCTION hamming_distance(a bytea, b bytea) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'hamming_distance_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'hamming_distance_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 CREATE FUNCTION hamming_distance(a integer[], b integer[]) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'hamming_distance_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'hamming_distance_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 CREATE FUNCTION hamming_distance(a text, b text) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'hamming_distance_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'hamming_distance_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 
 CREATE FUNCTION jaccard_distance(a bit varying, b bit varying) RETURNS double precision
     AS 'MODULE_PATHNAME', 'jaccard_distance_bit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;

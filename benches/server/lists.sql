@@ -45,11 +45,18 @@ INSERT INTO bench.queries
     format('SELECT count(f) FROM (SELECT lsbf_agg(%I, (SELECT prototype FROM few WHERE name = %L)) AS f FROM %I GROUP BY id / %s) s',
       col, name, source, CASE form WHEN 'lists' THEN members WHEN 'words' THEN (members * 1.1 + 1)::integer ELSE 1000000 END)
   FROM few, (VALUES ('lists'), ('words'), ('one filter')) f (form);
-CALL bench.measure('^query (list|words) of ', :repeats);
+INSERT INTO bench.queries
+  SELECT format('query two of %s', form), :rows,
+    format('SELECT count(*) FILTER (WHERE approx_member((SELECT %1$I FROM few WHERE name ~ ''ilbf''), v)), '
+      'count(*) FILTER (WHERE approx_member((SELECT %1$I FROM few WHERE name ~ ''lsbf''), v)) FROM items', form)
+  FROM (VALUES ('list'), ('words')) f (form);
+CALL bench.measure('^query (list|words|two) of ', :repeats);
 CALL bench.measure('^build (lists|words|one filter) of ', :repeats);
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
   SELECT format('query a list, %s of %s members : words', name, members), 'query list of ' || name, 'query words of ' || name, 'at most', 1.3
   FROM few ORDER BY name;
+INSERT INTO bench.bars (what, ours, peer, kind, bar)
+  VALUES ('query two lists in turn, ILBF and LSBF : words', 'query two of list', 'query two of words', 'at most', 1.3);
 INSERT INTO bench.bars (what, ours, peer, kind, bar)
   SELECT format('build lists, %s of %s members : words', name, members), 'build lists of ' || name, 'build words of ' || name, 'at most', 1.2
   FROM few ORDER BY name;

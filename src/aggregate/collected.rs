@@ -28,6 +28,8 @@ use std::ffi::c_void;
 /// The number of members of a quotient filter, or of bits set, up to which a state is a flat filter, which needs less memory.
 const FEW_MEMBERS: u64 = 64;
 const FEW_BITS: u64 = 128;
+/// The number of bits set after which duplicates are removed for the first time.
+const SORTED_AT: u64 = 16 * FEW_BITS;
 /// Words cleared between checks for interrupts.
 const STEP: usize = 1 << 19;
 
@@ -53,11 +55,13 @@ pub struct Collected {
     front: *const u64,
     front_words: usize,
     content: Content,
+    /// Whether the content is in order, and bits without duplicates.
+    is_sorted: bool,
 }
 
 enum Content {
     /// The fingerprints of members.
-    Members { layout: Layout, records: Buffer<u8>, is_sorted: bool },
+    Members { layout: Layout, records: Buffer<u8> },
     /// The bits set and the registers of the sketch. The filter has too many for a list if `is_outgrown`.
     Bits { positions: Buffer<u32>, registers: Buffer<u16>, is_outgrown: bool },
 }
@@ -101,7 +105,7 @@ impl Collected {
             let content = match layout {
                 Some(layout) => {
                     let records = Buffer::new(own, 4 * FEW_MEMBERS as usize * Fingerprint::record_bytes(&layout));
-                    Content::Members { layout, records, is_sorted: true }
+                    Content::Members { layout, records }
                 }
                 None => Content::Bits {
                     positions: Buffer::new(own, 4 * FEW_BITS as usize),
@@ -109,7 +113,13 @@ impl Collected {
                     is_outgrown: false,
                 },
             };
-            object.write(Collected { object: ExpandedObjectHeader::default(), front, front_words: count, content });
+            object.write(Collected {
+                object: ExpandedObjectHeader::default(),
+                front,
+                front_words: count,
+                content,
+                is_sorted: true,
+            });
             pg_sys::EOH_init_header(&raw mut (*object).object, &METHODS, own);
             &mut *object
         };
@@ -170,9 +180,9 @@ impl Collected {
     /// Adds a fingerprint.
     #[inline]
     fn push(&mut self, member: &Fingerprint) -> Result<()> {
-        let Content::Members { layout, records, is_sorted } = &mut self.content else { return Ok(()) };
+        let Content::Members { layout, records } = &mut self.content else { return Ok(()) };
         let size = Fingerprint::record_bytes(layout);
-        *is_sorted = false;
+        self.is_sorted = false;
         if !records.append(&member.record()[..size]) {
             self.reserve(1)?;
             return self.push(member);
@@ -207,54 +217,52 @@ impl Collected {
                 }
                 self.make_room()?;
             }
+            // Making room may have sorted what was there before.
+            self.is_sorted = false;
         }
         for entry in entries {
-            loop {
-                let Content::Bits { registers, .. } = &mut self.content else { return Ok(()) };
-                if registers.append(&[entry]) {
-                    break;
-                }
+            let Content::Bits { registers, .. } = &mut self.content else { return Ok(()) };
+            if !registers.append(&[entry]) {
                 let kept = sketch::merge_entries(registers.all());
                 registers.truncate(kept);
                 if kept > registers.capacity() / 2 {
                     registers.grow(2 * registers.capacity());
                 }
+                registers.append(&[entry]);
             }
+            self.is_sorted = false;
         }
         Ok(())
     }
 
-    /// Makes room for more bits set: first by allocating memory, up to twice the size of the longest list that the parameters
-    /// allow, then by removing duplicates.
+    /// Makes room for more bits set, by removing duplicates or by allocating memory: for up to twice as many as the longest
+    /// list that the parameters allow has. Duplicates are removed when that is full, and once before, because sorting takes long.
     #[cold]
     fn make_room(&mut self) -> Result<()> {
         let params = self.params()?;
-        if let Content::Bits { positions, .. } = &mut self.content
-            && positions.capacity() < 2 * MAX_LISTED as usize
-            && list::is_sparse(&params, 0, positions.count() as u64 / 2)
-        {
-            positions.grow(2 * positions.capacity());
-            return Ok(());
+        let Content::Bits { positions, .. } = &mut self.content else { return Ok(()) };
+        let (count, capacity) = (positions.count() as u64, positions.capacity() as u64);
+        let is_last = capacity >= 2 * MAX_LISTED || !list::is_sparse(&params, 0, count / 2);
+        if is_last || capacity == SORTED_AT {
+            self.sort();
         }
-        self.sort();
-        if let Content::Bits { positions, registers, is_outgrown } = &mut self.content {
+        let Content::Bits { positions, registers, is_outgrown } = &mut self.content else { return Ok(()) };
+        if is_last {
             *is_outgrown = !list::is_sparse(&params, registers.count() as u32, positions.count() as u64);
-            if positions.count() > positions.capacity() / 2 {
-                positions.grow(2 * positions.capacity());
-            }
+        }
+        if positions.count() > positions.capacity() / 2 {
+            positions.grow(2 * positions.capacity());
         }
         Ok(())
     }
 
     /// Sorts what was added.
     fn sort(&mut self) {
+        if std::mem::replace(&mut self.is_sorted, true) {
+            return;
+        }
         match &mut self.content {
-            Content::Members { layout, records, is_sorted } => {
-                if !*is_sorted {
-                    sort_records(records.all(), Fingerprint::record_bytes(layout));
-                    *is_sorted = true;
-                }
-            }
+            Content::Members { layout, records } => sort_records(records.all(), Fingerprint::record_bytes(layout)),
             Content::Bits { positions, registers, .. } => {
                 let kept = sketch::merge_entries(registers.all());
                 registers.truncate(kept);

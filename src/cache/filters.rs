@@ -142,7 +142,7 @@ struct Filters {
     last: Option<(Key, NonNull<Entry>)>,
     /// Bytes of those that were read.
     bytes: usize,
-    /// The number of filters read whole in this session.
+    /// The number of filters read whole, and of lists expanded, in this session.
     loads: u64,
     /// The parent of their memory contexts; created when it is first needed.
     parent: MemoryContext,
@@ -248,7 +248,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Counts a query of a list, and expands it if it was queried often. Never is another filter dropped for that.
+    /// Counts a query of a list, and expands it if it was queried often.
     #[inline]
     fn count_query(&mut self, key: Key, filter: &View) -> Result<()> {
         let entry = self.entry(key);
@@ -265,12 +265,16 @@ impl Filters {
         }
     }
 
-    /// Expands a list if there is room.
+    /// Expands a list, which must be in use, if there is room or other filters can be dropped. Queries of what was dropped are
+    /// counted anew, so that lists that displace each other cost little more than lists that are not expanded.
     #[cold]
     fn expand(&mut self, key: Key, filter: &View) -> Result<()> {
         let params = decode_params(filter.stored())?;
         let count = params.body_words() as usize;
         let needed = count * size_of::<u64>() + size_of_val(filter.words);
+        if needed <= cache::limit() / 2 {
+            self.make_room(needed);
+        }
         if self.bytes + engines::held() + needed > cache::limit() {
             // Try again after as many queries: by then there may be room.
             self.entry(key).queries = 0;
@@ -296,6 +300,7 @@ impl Filters {
         let expanded = Words { _context: context, start: words.as_ptr(), count, header: filter.header };
         self.bytes += expanded.bytes();
         self.entry(key).expanded = Some(expanded);
+        self.loads += 1;
         Ok(())
     }
 

@@ -137,6 +137,8 @@ const EMPTY: u32 = 0;
 const COMMON: u32 = 1 << 31;
 /// Places of a table that is on the stack.
 const SMALL: usize = 512;
+/// Elements of large sets.
+const MANY: usize = 1 << 20;
 /// Elements between checks for interrupts.
 const BETWEEN_CHECKS: usize = 1 << 12;
 
@@ -149,13 +151,16 @@ pub fn jaccard_of_sets<T: Element>(a: &[T], b: &[T]) -> Result<f64> {
             COMMON / 2 - 1
         )));
     }
-    // Most places stay empty, so that branches are predicted.
-    let places = (4 * count).next_power_of_two().max(SMALL);
+    // Most places stay empty, so that branches are predicted; of large sets, only half, to save memory.
+    let places = (if count < MANY { 4 * count } else { 3 * count / 2 }).next_power_of_two().max(SMALL);
     let mut small = [EMPTY; SMALL];
     let mut large = Vec::new();
     if places > SMALL {
         memory::reserve(&mut large, places)?;
-        large.resize(places, EMPTY);
+        while large.len() < places {
+            interrupt::check();
+            large.resize(places.min(large.len() + MANY), EMPTY);
+        }
     }
     let table = if places > SMALL { &mut large[..] } else { &mut small[..] };
     let random = random();

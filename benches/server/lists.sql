@@ -1,5 +1,7 @@
 -- Filters of few members, whose bits are a list, compared with filters of slightly more, whose bits are words; and groups of so
 -- few rows, compared with one filter of all rows. Needs the tables of scans.sql.
+SELECT count(*) AS rows FROM items \gset
+SELECT count(*) AS prints FROM prints \gset
 CREATE TABLE few (name text, source text, col text, rows bigint, prototype lsbf, members integer, list lsbf, words lsbf);
 INSERT INTO few
   SELECT name, source, 'v', rows, prototype FROM filters WHERE name !~ 'lsqf';

@@ -86,7 +86,7 @@ mod tests {
     }
 
     /// Runs the transition function of an aggregate as a distributed executor may do: looked up anew for every row,
-    /// with every new state copied.
+    /// with every new state copied, unless it is an expanded object.
     struct Transition {
         function: pg_sys::Oid,
         aggregate: *mut pg_sys::Node,
@@ -96,11 +96,14 @@ mod tests {
     impl Transition {
         fn new(signature: &str) -> Self {
             let function = Spi::get_one(&format!("SELECT '{signature}'::regprocedure::oid")).unwrap().unwrap();
-            // SAFETY: only the tag of the node is read.
+            // SAFETY: only the tag of the node and the memory context of the aggregate are read.
             let aggregate = unsafe {
-                let node = pg_sys::palloc0(size_of::<pg_sys::AggState>()).cast::<pg_sys::Node>();
-                (*node).type_ = pg_sys::NodeTag::T_AggState;
-                node
+                let context = pg_sys::palloc0(size_of::<pg_sys::ExprContext>()).cast::<pg_sys::ExprContext>();
+                (*context).ecxt_per_tuple_memory = pg_sys::CurrentMemoryContext;
+                let node = pg_sys::palloc0(size_of::<pg_sys::AggState>()).cast::<pg_sys::AggState>();
+                (*node).curaggcontext = context;
+                (*node).ss.ps.type_ = pg_sys::NodeTag::T_AggState;
+                node.cast()
             };
             Self { function, aggregate, state: None }
         }
@@ -124,10 +127,21 @@ mod tests {
                 let result = lookup.fn_addr.unwrap()(call);
                 let result = (!(*call).isnull).then_some(result);
                 if result.map(|r| r.value()) != self.state.map(|s| s.value()) {
-                    self.state = result.map(|r| copied(r));
+                    self.state = result.map(|r| if is_expanded(r) { r } else { copied(r) });
                 }
                 pg_sys::pfree(call.cast());
             }
+        }
+    }
+
+    /// # Safety
+    /// The datum must be a value of variable length.
+    unsafe fn is_expanded(datum: pg_sys::Datum) -> bool {
+        let value = datum.cast_mut_ptr::<pg_sys::varattrib_1b_e>();
+        // SAFETY: the tag is read only if the first byte marks an external value.
+        unsafe {
+            pgrx::varlena::varatt_is_1b_e(value.cast())
+                && u32::from((*value).va_tag) == pg_sys::vartag_external::VARTAG_EXPANDED_RW
         }
     }
 

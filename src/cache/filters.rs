@@ -34,6 +34,8 @@ const PIECE: usize = 1 << 20;
 /// taken about as long as expanding it will.
 const QUERIES: u32 = 16;
 const WORDS_PER_QUERY: u64 = 2048;
+/// The wait is doubled at most this many times.
+const MAX_DOUBLED: u32 = 16;
 
 /// A filter to be queried.
 pub enum Filter<'a> {
@@ -116,6 +118,8 @@ struct Entry {
     /// The number of queries of the list, and that after which it is expanded.
     queries: u32,
     expand_after: u32,
+    /// How often it was expanded, or found no room.
+    tries: u32,
     /// The number of blocks that were fetched, plus one for each query by parts.
     fetched: Cell<usize>,
     /// The number of calls that use it.
@@ -256,8 +260,10 @@ impl Filters {
         match entry.queries {
             QUERIES => {
                 let words = decode_params(filter.stored())?.body_words();
-                let queries = u64::from(QUERIES + 1) + words / WORDS_PER_QUERY;
-                self.entry(key).expand_after = u32::try_from(queries).unwrap_or(u32::MAX);
+                let entry = self.entry(key);
+                // Something else had to be dropped for it, or it was dropped: if this goes on, it must not take much time.
+                let queries = (1 + words / WORDS_PER_QUERY) << entry.tries.min(MAX_DOUBLED);
+                entry.expand_after = QUERIES.saturating_add(u32::try_from(queries).unwrap_or(u32::MAX));
                 Ok(())
             }
             queries if queries > QUERIES && queries == entry.expand_after => self.expand(key, filter),
@@ -265,11 +271,13 @@ impl Filters {
         }
     }
 
-    /// Expands a list, which must be in use, if there is room or other filters can be dropped. Queries of what was dropped are
-    /// counted anew, so that lists that displace each other cost little more than lists that are not expanded.
+    /// Expands a list, which must be in use, if there is room or others can be dropped. Queries of what was dropped are counted
+    /// anew, and each time twice as many, so that lists that displace others, or each other, cost little more than lists that
+    /// are not expanded.
     #[cold]
     fn expand(&mut self, key: Key, filter: &View) -> Result<()> {
         let params = decode_params(filter.stored())?;
+        self.entry(key).tries += 1;
         let count = params.body_words() as usize;
         let needed = count * size_of::<u64>() + size_of_val(filter.words);
         if needed <= cache::limit() / 2 {
@@ -318,6 +326,7 @@ impl Filters {
             // Another value had this address.
             if !is_same && entry.uses.get() == 0 {
                 let bytes = entry.clear();
+                entry.tries = 0;
                 self.bytes -= bytes;
             }
         }

@@ -90,3 +90,15 @@ after the transaction|0
 two lists in turn|2
 all|t
 all|t|t"
+
+# Words of 6.4 MB and a list of 2.5 MB when expanded do not fit into 8 MB together.
+assert_eq "a list that displaces a filter, which displaces it, is expanded ever more rarely" "$(query "
+  CREATE TABLE rivals AS SELECT bits, lsbf_agg(v, lsbf_new(metric => 'l2', dims => 5, bits => bits, capacity => 1000000, near => 0.1, tables => 5, hashes => 4)) AS f
+    FROM (VALUES (40000000, 3000), (20000000, 2)) s(bits, members), generate_series(1, 30) g,
+    LATERAL (SELECT ARRAY[v[1] + g, v[2], v[3], v[4], v[5]] AS v FROM vectors WHERE id <= members) v GROUP BY bits;
+  SET lsbf.cache_size = '8MB';
+  BEGIN;
+  SELECT count(approx_member((SELECT f FROM rivals WHERE bits = 20000000), v)) + count(approx_member((SELECT f FROM rivals WHERE bits = 40000000), v))
+    FROM vectors, generate_series(1, 30);
+  SELECT loads BETWEEN 3 AND 50 FROM lsbf_cache() WHERE kind = 'filters';
+  COMMIT" | tail -1)" t

@@ -52,7 +52,7 @@ for order in "groups, LATERAL (SELECT * FROM vectors WHERE id % 30 = 0 OFFSET 0)
   "prototypes, generate_series(1, 12) g, LATERAL (SELECT lsbf_agg(v, p) AS f FROM vectors WHERE id <= g * g) s, vectors WHERE vectors.id % 30 = 0"; do
   assert_eq "expanded lists give the same answers: ${order:0:30}" "$(answers 128MB "$order")" "$(answers 1MB "$order")"
 done
-assert_eq "values that take turns at one address are told apart" "$(query "
+assert_eq "values that take turns at one address are not confused" "$(query "
   DO \$\$
   DECLARE
     each record;

@@ -78,7 +78,7 @@ pub fn random(kind: &str, members: usize, dims: usize) -> Option<(Engine, Owned)
 /// A quotient filter of random members, like the one that lsbf_design_for chooses for them in benches/server/large.sql.
 pub fn quotient(members: usize, dims: usize) -> (Engine, Owned) {
     const NEAR: f64 = 1e6;
-    // Those of larger filters must be told apart by more bits.
+    // Those of larger filters must be distinguished by more bits.
     let cells = if members > 1 << 17 { 18 } else { 14 };
     let centre = vec![SPREAD / 2.0; dims];
     let options = Options {
